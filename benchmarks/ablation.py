@@ -36,6 +36,7 @@ RULES = {
     "sub_interval": Rule("sub-interval pruning (eq. 12, Theorem 3)", {"sub_interval": False}),
     "feature_bounds": Rule("bounds between neighbouring subproblems", {"feature_bounds": False}),
     "depth_two": Rule("the batched routine (Algorithm 2)", {"depth_two": False}),
+    "stump_bounds": Rule("logarithms only where a cheap bound asks for them", {"stump_bounds": False}),
     "cache": Rule("solved subproblems are kept", {"cache": False}),
     "blocks": Rule("bounds by blocks of rows, which a proof does not need", {"blocks": False}),
     "merge_rows": Rule("rows of equal values become one", {"merge_rows": False}),

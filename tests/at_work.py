@@ -16,8 +16,8 @@ import pytest
 from proofwood.data.moments import EPOCH
 from tests.printed import Rows, as_text
 
-Answers = tuple[list[str], list[list[float]]]
-"""Predictions as text, and shares of the classes."""
+Answers = tuple[list[Any], list[list[float]]]
+"""Predictions, labels as text, and the numbers beside them."""
 
 
 def needs_program(*names: str) -> Any:
@@ -38,20 +38,19 @@ def run(command: Sequence[str], folder: Path) -> str:
 _R_MAIN = """\
 source("model.R")
 source("rows.R")
-answers <- predict_class(frame)
+answers <- predict_ANSWER(frame)
 out <- file("answers.txt", open = "wb")
 for (answer in answers) {
   bytes <- if (is.double(answer)) charToRaw(sprintf("%a", answer)) else charToRaw(enc2utf8(as.character(answer)))
   writeLines(paste(bytes, collapse = " "), out)
 }
 close(out)
-shares <- predict_shares(frame)
-writeLines(sprintf("%a", t(shares)), "shares.txt")
 """
+_R_BESIDE = 'writeLines(sprintf("%a", t(predict_NUMBERS(frame))), "shares.txt")\n'
 
 
 def by_r(rows: Rows, program: str, folder: Path, *, texts: bool = False) -> Answers:
-    """The predictions of functions in R, as text, and the shares of the classes; dates as they are or as text."""
+    """The predictions of functions in R, and the numbers beside them; dates as they are or as text."""
     columns = list(zip(*rows.plain, strict=True)) if rows.plain else []
     plain = [[as_text(value) for value in column] for column in columns] if texts else columns
     names = [column.name for column in rows.columns]
@@ -60,11 +59,15 @@ def by_r(rows: Rows, program: str, folder: Path, *, texts: bool = False) -> Answ
         lines.append(f"frame[[{_r_text(name)}]] <- {_r_vector(column)}")
     (folder / "model.R").write_text(program, encoding="ascii")
     (folder / "rows.R").write_text("\n".join(lines) + "\n", encoding="ascii")
-    (folder / "main.R").write_text(_R_MAIN, encoding="ascii")
+    answer, numbers = {"proba": ("class", "shares"), "rewards": ("action", "rewards"), "": ("number", "")}[rows.asked]
+    main = _R_MAIN.replace("ANSWER", answer) + (_R_BESIDE.replace("NUMBERS", numbers) if numbers else "")
+    (folder / "main.R").write_text(main, encoding="ascii")
     run(["Rscript", "--vanilla", "main.R"], folder)
     answers = [bytes.fromhex(line).decode() for line in (folder / "answers.txt").read_text().splitlines()]
+    if not rows.labels:
+        return [float.fromhex(answer) for answer in answers], []
     shares = [float.fromhex(line) for line in (folder / "shares.txt").read_text().splitlines()]
-    n = len(rows.model.classes_)
+    n = len(rows.labels)
     return answers, [shares[at : at + n] for at in range(0, len(shares), n)]
 
 
@@ -135,7 +138,7 @@ public final class Main {
             for (int i = 0; i < cells.length; i++) PUT;
             String answer = String.valueOf(Model.predict(row));
             out.append(Base64.getEncoder().encodeToString(answer.getBytes(StandardCharsets.UTF_8)));
-            for (double share : Model.predictProba(row)) out.append(' ').append(share);
+            for (double share : BESIDE) out.append(' ').append(share);
             out.append('\\n');
         }
         System.out.print(out);
@@ -147,10 +150,12 @@ _BY_PLACE = ("List<Object> row = new ArrayList<>();", "row.add(value(cells[i]))"
 
 
 def by_java(rows: Rows, program: str, folder: Path, *, texts: bool = False) -> Answers:
-    """The predictions of a class of Java named ``Model``, as text, and the shares of the classes."""
+    """The predictions of a class of Java named ``Model``, and the numbers beside them."""
     (folder / "Model.java").write_text(program, encoding="ascii")
     made, put = _BY_NAME if hasattr(rows.model, "feature_names_in_") else _BY_PLACE
-    (folder / "Main.java").write_text(_JAVA_MAIN.replace("ROW", made, 1).replace("PUT", put, 1), encoding="ascii")
+    beside = f"Model.predict{rows.asked.title()}(row)" if rows.asked else "new double[0]"
+    main = _JAVA_MAIN.replace("ROW", made, 1).replace("PUT", put, 1).replace("BESIDE", beside, 1)
+    (folder / "Main.java").write_text(main, encoding="ascii")
     plain = [[as_text(value) for value in row] for row in rows.plain] if texts else rows.plain
     table = [[column.name for column in rows.columns], *plain]
     (folder / "rows.tsv").write_text("\n".join("\t".join(map(_cell, row)) for row in table) + "\n")
@@ -160,7 +165,7 @@ def by_java(rows: Rows, program: str, folder: Path, *, texts: bool = False) -> A
         answer, _, rest = line.partition(" ")
         answers.append(base64.b64decode(answer).decode())
         shares.append([float(share) for share in rest.split()])
-    return answers, shares
+    return (answers, shares) if rows.labels else ([float(answer) for answer in answers], [])
 
 
 def _cell(value: Any) -> str:

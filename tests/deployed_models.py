@@ -16,7 +16,9 @@ from proofwood import (
     NodeTable,
     OptimalBDDClassifier,
     OptimalDiagramClassifier,
+    OptimalPolicyTree,
     OptimalTreeClassifier,
+    OptimalTreeRegressor,
 )
 from proofwood.data.kinds import Kind
 from proofwood.data.moments import EPOCH
@@ -100,6 +102,35 @@ def oblique() -> Any:
         return OptimalDiagramClassifier((1, 2), alpha=0.01, splits="oblique", time_limit=6).fit(
             frame, labels(table(120))
         )
+
+
+ACTIONS = ["wait", 'it\'s "mail" & <é>', "call"]
+"""Names of actions, in an order of their own."""
+
+
+def numbers(frame: pd.DataFrame, seed: int = 2) -> np.ndarray:
+    """Numbers that every column has a part in, with noise: their means have all digits of float64."""
+    classes = np.searchsorted(np.unique(labels(frame)), labels(frame))
+    return classes * 100 / 3 - 40 + np.random.default_rng(seed).normal(0, 3, len(frame))
+
+
+def rewards(frame: pd.DataFrame, seed: int = 3) -> pd.DataFrame:
+    """Rewards of three actions: each is the best one for the rows of a class."""
+    best = np.eye(3)[np.searchsorted(np.unique(labels(frame)), labels(frame))]
+    return pd.DataFrame(best + np.random.default_rng(seed).normal(0, 0.3, best.shape), columns=ACTIONS)
+
+
+@cache
+def deployed(kind: str) -> Any:
+    """A fitted model of a kind: one of :func:`models`, hyperplanes, a tree of numbers or a policy."""
+    frame = table(400)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if kind == "numbers":
+            return OptimalTreeRegressor(4, time_limit=2).fit(frame, numbers(frame))
+        if kind == "policy":
+            return OptimalPolicyTree(4, time_limit=2).fit(frame, rewards(frame))
+    return oblique() if kind == "oblique" else models()[kind]
 
 
 def hard_rows(model: Any, n_rows: int = 1000, seed: int = 7) -> pd.DataFrame:

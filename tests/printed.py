@@ -49,6 +49,23 @@ class Rows:
         return [label.item() if isinstance(label, np.generic) else label for label in labels]
 
     @property
+    def labels(self) -> list[Any]:
+        """What the model can say: classes or actions; empty for numbers."""
+        return next(
+            (list(getattr(self.model, name)) for name in ("classes_", "actions_") if hasattr(self.model, name)), []
+        )
+
+    @property
+    def asked(self) -> str:
+        """What programs call the numbers beside a label, after ``predict_``; empty if there are none."""
+        return next((asked for asked in ("proba", "rewards") if hasattr(self.model, f"predict_{asked}")), "")
+
+    @cached_property
+    def beside(self) -> list[list[float]]:
+        """Those numbers: the probability of each class, or the mean reward of each action; none for numbers."""
+        return getattr(self.model, f"predict_{self.asked}")(self.frame).tolist() if self.asked else []
+
+    @property
     def columns(self) -> tuple[Column, ...]:
         return self.model.schema_.columns
 
@@ -288,7 +305,7 @@ def by_rule_words(rows: Rows, rules: list[dict[str, Any]]) -> list[list[Any]]:
         in_sentence(column.name) if rows.model.schema_.by_name else f"x[{j}]" for j, column in enumerate(rows.columns)
     ]
     reader = Reader(rows.columns, names)
-    parsed = [(rule["class"], _conjuncts(rule["if"], reader, names)) for rule in rules]
+    parsed = [(said_by(rule), _conjuncts(rule["if"], reader, names)) for rule in rules]
     return [
         [label for label, parts in parsed if all(_any_of(part, reader, row) for part in parts)]
         for row in rows.numbers.tolist()
@@ -337,6 +354,11 @@ def _again(part: str, name: str) -> str:
     return part if part.startswith((name, "not ")) else f"{name} {part}"
 
 
+def said_by(rule: dict[str, Any]) -> Any:
+    """What a rule predicts."""
+    return next(rule[key] for key in ("class", "action", "prediction") if key in rule)
+
+
 def by_rules(rows: Rows, rules: list[dict[str, Any]]) -> list[list[Any]]:
     """The classes of the rules that hold of each row, by their plain conditions."""
     place = {column.name if rows.model.schema_.by_name else j: j for j, column in enumerate(rows.columns)}
@@ -345,7 +367,7 @@ def by_rules(rows: Rows, rules: list[dict[str, Any]]) -> list[list[Any]]:
         held = []
         for rule in rules:
             if all(plain_holds(condition, values, numbers, place, rows.columns) for condition in rule["conditions"]):
-                held.append(rule["class"])
+                held.append(said_by(rule))
         found.append(held)
     return found
 
@@ -511,7 +533,7 @@ def by_javascript(rows: Rows, program: str, folder: Path, ask: str = "predict") 
 
 
 def by_c(rows: Rows, program: str, folder: Path, *, shares: bool = False) -> list[Any]:
-    """The predictions of a program in C, or the shares of the classes."""
+    """The predictions of a program in C, or the numbers beside them."""
     source, library = folder / "model.c", folder / f"model{len(list(folder.iterdir()))}.so"
     source.write_text(program, encoding="ascii")
     flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "-ffp-contract=off", "-shared", "-fPIC"]
@@ -534,23 +556,26 @@ def by_c(rows: Rows, program: str, folder: Path, *, shares: bool = False) -> lis
                 code.restype, code.argtypes = ctypes.c_double, [ctypes.c_int, ctypes.c_double]
                 value = row[j] if isinstance(row[j], (int, float)) else number_of(row[j], column.level_type.kind)
                 numbers[at, j] = code(j, math.nan if row[j] is None else float(value))
-    classes = rows.model.classes_
-    names = (ctypes.c_char_p * len(classes)).in_dll(made, "class_names")
-    shown = [name.decode() for name in names]
-    found, out = [], (ctypes.c_double * len(classes))()
+    found, out = [], (ctypes.c_double * len(rows.labels))()
+    if rows.labels:
+        what = "class" if rows.asked == "proba" else "action"
+        shown = [name.decode() for name in (ctypes.c_char_p * len(rows.labels)).in_dll(made, f"{what}_names")]
+    else:
+        made.predict.restype = ctypes.c_double
     for row in numbers:
         pointer = np.ascontiguousarray(row).ctypes.data_as(ctypes.POINTER(ctypes.c_double))
         if shares:
-            made.predict_proba(pointer, out)
-        found.append(list(out) if shares else shown[made.predict(pointer)])
+            getattr(made, f"predict_{rows.asked}")(pointer, out)
+        said = made.predict(pointer)
+        found.append(list(out) if shares else shown[said] if rows.labels else said)
     return found
 
 
 # ----------------------------------------------------------------------------------------------------------- PMML
 
 
-def by_pmml(rows: Rows, document: str) -> list[str]:
-    """The scores of a tree of PMML, by the rules of its standard: a test of a missing value is unknown."""
+def by_pmml(rows: Rows, document: str) -> list[Any]:
+    """What a tree of PMML scores, by the rules of its standard: a test of a missing value is unknown."""
     root = ET.fromstring(document)
     space = {"p": "http://www.dmg.org/PMML-4_4"}
     types = {field.get("name"): field.get("dataType") for field in root.findall("p:DataDictionary/p:DataField", space)}
@@ -577,7 +602,7 @@ def by_pmml(rows: Rows, document: str) -> list[str]:
                 break
             node = child
         found.append(node.get("score"))
-    return found
+    return found if tree.get("functionName") == "classification" else [float(score) for score in found]
 
 
 def _expression(element: ET.Element, row: dict[str, Any]) -> float | None:

@@ -10,7 +10,7 @@ import polars as pl
 from sklearn.datasets import make_classification
 from sklearn.tree import DecisionTreeClassifier
 
-from proofwood import OptimalBDDClassifier, OptimalTreeClassifier
+from proofwood import OptimalBDDClassifier, OptimalPolicyTree, OptimalTreeClassifier, OptimalTreeRegressor
 from proofwood.result import Result, Stats, Status
 from tests.sklearn_trees import from_sklearn_tree
 
@@ -147,6 +147,30 @@ def many_levels() -> tuple[Any, Any, Any]:
     towns = [None if gap else f"town {k}" for k, gap in zip(number.tolist(), rng.random(2700) < 0.05, strict=True)]
     table, y = pl.DataFrame({"town": towns, "lasts": kinds(2700)["lasts"]}), np.array(["a", "b", "c"])[number % 3]
     return OptimalTreeClassifier(max_depth=2, time_limit=None).fit(table, y), table, y
+
+
+def numbers() -> tuple[Any, Any, Any]:
+    """A tree of numbers, of a table with every kind of column and gaps."""
+    table, _ = people(400)
+    age, income = table["age"].to_numpy(), np.nan_to_num(table["income"].to_numpy(), nan=5000.0)
+    rng = np.random.default_rng(7)
+    rent = 400 + 0.08 * income + np.where(table["region"] == "south", 250, 0) + 3 * age + rng.normal(0, 60, 400)
+    return OptimalTreeRegressor(max_depth=2, time_limit=None).fit(table, rent), table, rent
+
+
+def actions() -> tuple[Any, Any, Any]:
+    """A policy of three actions, of the same table."""
+    table, _ = people(400)
+    rng = np.random.default_rng(8)
+    age, married = table["age"].to_numpy(), table["married"].to_numpy()
+    rewards = pl.DataFrame(
+        {
+            "nothing": np.zeros(400),
+            "letter": np.where(age > 40, 9.5, -6.0) + rng.normal(0, 4, 400),
+            "call": np.where(married, 12.0, -9.0) + rng.normal(0, 4, 400),
+        }
+    )
+    return OptimalPolicyTree(max_depth=2, time_limit=None).fit(table, rewards), table, rewards
 
 
 def hostile() -> tuple[Any, Any, Any]:

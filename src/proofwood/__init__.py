@@ -74,11 +74,13 @@ if TYPE_CHECKING:
         PredictiveEquality,
     )
     from proofwood.estimators.date_parts import DateParts
+    from proofwood.estimators.doubly_robust import doubly_robust_rewards
     from proofwood.estimators.minimal_tree import MinimalTreeClassifier
     from proofwood.estimators.optimal_bdd import OptimalBDDClassifier
     from proofwood.estimators.optimal_diagram import OptimalDiagramClassifier
     from proofwood.estimators.optimal_policy import OptimalPolicyTree
     from proofwood.estimators.optimal_regressor import OptimalTreeRegressor
+    from proofwood.estimators.optimal_regressor_cv import OptimalTreeRegressorCV
     from proofwood.estimators.optimal_survival import OptimalSurvivalTree
     from proofwood.estimators.optimal_tree import OptimalTreeClassifier
     from proofwood.estimators.optimal_tree_cv import OptimalTreeCV
@@ -127,6 +129,7 @@ __all__ = [
     "OptimalTreeCV",
     "OptimalTreeClassifier",
     "OptimalTreeRegressor",
+    "OptimalTreeRegressorCV",
     "OptimalityWarning",
     "Part",
     "PredictiveEquality",
@@ -139,6 +142,7 @@ __all__ = [
     "__version__",
     "born_again",
     "compare",
+    "doubly_robust_rewards",
     "explain_path",
     "export_graphviz",
     "export_text",
@@ -167,6 +171,7 @@ _HOME = {
     "Labels": "show.labels",
     "Limits": "result",
     "born_again": "explain.born_again",
+    "doubly_robust_rewards": "estimators.doubly_robust",
     "MaxSplits": "estimators.constraints",
     "MinSamples": "estimators.constraints",
     "MinimalTreeClassifier": "estimators.minimal_tree",
@@ -179,6 +184,7 @@ _HOME = {
     "OptimalSurvivalTree": "estimators.optimal_survival",
     "OptimalTreeClassifier": "estimators.optimal_tree",
     "OptimalTreeRegressor": "estimators.optimal_regressor",
+    "OptimalTreeRegressorCV": "estimators.optimal_regressor_cv",
     "DataWarning": "exceptions",
     "OptimalityWarning": "exceptions",
     "Part": "result",

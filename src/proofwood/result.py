@@ -20,7 +20,7 @@ class Status(StrEnum):
     - ``"optimal"``: it is proved that no permitted model is better
     - ``"within_gap"``: the search finished and proved that the gap is at most what the user permits, or at most what
       the rounding of weights or costs can cause
-    - ``"feasible"``: a limit was reached, so the model is not proved to be the best
+    - ``"feasible"``: the model is not proved to be the best: a limit was reached, or prices of a budget leave a gap
     - ``"infeasible"``: it is proved that no model satisfies the constraints
     - ``"unknown"``: a limit was reached before the first model
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import math
 import os
 import pickle
 import subprocess
@@ -29,7 +30,9 @@ from proofwood import (
     MinimalTreeClassifier,
     OptimalBDDClassifier,
     OptimalDiagramClassifier,
+    OptimalPolicyTree,
     OptimalTreeClassifier,
+    OptimalTreeRegressor,
 )
 from proofwood.printable import printable
 from proofwood.show.graphviz import export_graphviz
@@ -41,6 +44,8 @@ random = np.random.default_rng(0)
 X = random.integers(0, 6, (60, 3)).astype(float)
 Y = np.where(random.random(60) < 0.2, random.integers(0, 2, 60), X[:, 0] > X[:, 1]).astype(int)
 WEIGHTS = random.random(60)
+NUMBERS = X[:, 0] * X[:, 1] + random.normal(size=60)
+REWARDS = np.column_stack([np.zeros(60), X[:, 0] - 2.5 + random.normal(size=60), 2.5 - X[:, 1]])
 EASY = {"time_limit": 20}
 FITTED = {
     "tree": lambda: OptimalTreeClassifier(max_depth=2).fit(X, Y),
@@ -61,6 +66,16 @@ FITTED = {
     "diagram, fair": lambda: OptimalDiagramClassifier(
         (1, 2), alpha=0.1, constraints=[DemographicParity(ratio=0.8, penalty=0.5), MaxSplits(2)], **EASY
     ).fit(X, Y, sensitive_features=X[:, 2] > 2),
+    "numbers": lambda: OptimalTreeRegressor(max_depth=2).fit(X, NUMBERS),
+    "numbers, weights": lambda: OptimalTreeRegressor(max_depth=2).fit(X, 1e-7 * NUMBERS, WEIGHTS),
+    "numbers, far from 0": lambda: OptimalTreeRegressor(max_depth=2).fit(X, NUMBERS + 1e9, WEIGHTS * 1e12),
+    "numbers, price": lambda: OptimalTreeRegressor(max_depth=3, alpha=0.01).fit(X, NUMBERS),
+    "numbers, gap": lambda: OptimalTreeRegressor(max_depth=3, max_gap=0.2, min_samples_leaf=3).fit(X, NUMBERS),
+    "numbers, one": lambda: OptimalTreeRegressor(max_depth=3).fit(X, np.full(60, 0.1), WEIGHTS),
+    "policy": lambda: OptimalPolicyTree(max_depth=2).fit(X, REWARDS),
+    "policy, weights": lambda: OptimalPolicyTree(max_depth=2).fit(X, 1e5 - REWARDS, WEIGHTS),
+    "policy, price": lambda: OptimalPolicyTree(max_depth=3, alpha=0.02).fit(X, REWARDS.round(1)),
+    "policy, one is best": lambda: OptimalPolicyTree(max_depth=2).fit(X, np.array([[1.0, 0.0, 1.0]] * 60), WEIGHTS),
 }
 
 
@@ -190,6 +205,33 @@ FORGED = [
     ("tree", {("feature_names",): ["a", "a", "b"]}, "the same name twice"),
     ("bdd", {("estimator", "parameters", "max_features"): 0}, "its parameters permit at most 0"),
     ("diagram", {("estimator", "parameters", "widths"): [1]}, "splits"),
+    ("numbers", {("nodes", "values"): [[1.0]]}, "values has shape (1, 1), expected (7, k)"),
+    ("numbers", {("nodes", "values"): [[1.0, 2.0]] * 7}, "values and weight have (2, 1) numbers for each node"),
+    ("numbers", {("nodes", "values", 1): [1.0, 2.0]}, "rows of different lengths"),
+    ("numbers", {("nodes", "values", 2): [math.pi]}, "not the means of those of its children"),
+    ("numbers", {("nodes", "values", 2): [None]}, "values and loss must be finite"),
+    ("numbers", {("nodes", "values", 2): ["0"]}, "expected a number"),
+    ("numbers", {("nodes", "loss", 2): -1.0}, "loss must be at least 0"),
+    ("numbers", {("nodes", "loss", 1): 0.0}, "at least the sum of those of its children"),
+    ("numbers", {("nodes", "loss", 2): 0.0}, "a recount of the model gives"),
+    ("numbers", {("nodes", "loss"): [0.0]}, "loss has shape (1,), expected (7,)"),
+    ("numbers", {("classes",): {"dtype": "int64", "values": [0]}}, "predicts numbers, but the file has labels"),
+    ("numbers", {("estimator", "name"): "OptimalTreeClassifier", ("estimator", "parameters"): {}}, "classes is null"),
+    ("numbers", {("result", "unit"): "errors"}, "unit is 'errors'"),
+    ("numbers", {("result", "lower_bound"): 0.0}, "more than max_gap=0"),
+    ("numbers, weights", {("result", "lower_bound"): 0.0}, "more than max_gap=0"),
+    ("policy", {("nodes", "values"): [[1.0] * 4] * 7}, "classes has shape (3,), expected 4"),
+    ("policy", {("nodes", "values", 2): [0.0, 0.0, 9.0]}, "not the means of those of its children"),
+    ("policy", {("nodes", "label"): [0] * 7}, "label is not the action of the greatest mean reward"),
+    ("policy", {("nodes", "label", 1): 3}, "label has a value outside"),
+    ("policy", {("nodes", "loss", 2): -1.0}, "loss must be at least 0"),
+    ("policy", {("columns", "value_bound"): 0.0}, "value_bound is 0.0, but lower_bound gives"),
+    ("policy", {("columns", "value_bound"): "high"}, "value_bound is 'high', expected a number"),
+    ("policy", {("classes",): None}, "classes is null, expected the actions of a policy"),
+    ("policy", {("classes", "values"): [0, 1, 1]}, "distinct and sorted"),
+    ("tree", {("nodes", "values"): [[1.0]] * 5}, "OptimalTreeClassifier predicts classes"),
+    ("tree", {("nodes", "loss"): [0.0] * 5}, "nodes have a loss, but the unit is 'errors'"),
+    ("diagram", {("nodes", "loss"): [0.0] * 4}, "nodes have a loss, but the unit is 'share'"),
 ]
 
 

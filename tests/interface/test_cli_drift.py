@@ -11,6 +11,7 @@ import pytest
 import proofwood
 from tests.command_line import failed, invoke, worked
 from tests.interface.test_cli_json import answer
+from tests.report_models import actions, numbers
 from tests.workbooks import write_workbook
 
 
@@ -162,3 +163,16 @@ def test_files_that_cannot_be_used(folder: Path, tree: Path, tmp_path: Path) -> 
     (tmp_path / "empty.csv").write_text(",".join(pl.read_csv(folder / "iris.csv").columns) + "\n")
     assert "row" in failed("drift", tree, tmp_path / "empty.csv")
     assert "expected a model file" in failed("drift", tmp_path, folder / "iris.csv")
+
+
+def test_numbers_are_read_from_their_column(folder: Path, tmp_path: Path) -> None:
+    model, X, rent = numbers()
+    model.save(tmp_path / "rent.json")
+    X.with_columns(rent=pl.Series(rent)).write_csv(tmp_path / "rents.csv")
+    found = answer("drift", tmp_path / "rent.json", tmp_path / "rents.csv", "--target", "rent")
+    assert found["numbers"]["now"] == pytest.approx(found["numbers"]["then"])
+    assert found["errors"] is None
+    policy, X, _ = actions()
+    policy.save(tmp_path / "policy.json")
+    said = failed("drift", tmp_path / "policy.json", tmp_path / "rents.csv", "--target", "rent")
+    assert "the model is a policy" in said

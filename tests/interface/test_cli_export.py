@@ -2,22 +2,41 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import polars as pl
 import pytest
 from sklearn.datasets import load_iris
 
-from proofwood import OptimalTreeClassifier
+from proofwood import OptimalPolicyTree, OptimalTreeClassifier, OptimalTreeRegressor
 from tests.command_line import failed, invoke, worked
+
+
+def saved(learner, says, folder):
+    """A model of classes, numbers or actions, and its file."""
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    numbers = X.pop("sepal length (cm)")
+    model = learner.fit(
+        X, {"classes": y, "numbers": numbers, "actions": pd.get_dummies(y, prefix="act", dtype=float)}[says]
+    )
+    model.save(folder / "tree.json")
+    return model, folder / "tree.json"
 
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory):
+    """A model of classes and its file."""
+    return saved(OptimalTreeClassifier(2), "classes", tmp_path_factory.mktemp("export"))
+
+
+@pytest.fixture(scope="module", params=["classes", "numbers", "actions"])
+def any_tree(request, tmp_path_factory):
     """A model and its file."""
-    X, y = load_iris(return_X_y=True, as_frame=True)
-    model = OptimalTreeClassifier(2).fit(X, y)
-    path = tmp_path_factory.mktemp("export") / "tree.json"
-    model.save(path)
-    return model, path
+    learners = {
+        "classes": OptimalTreeClassifier(2),
+        "numbers": OptimalTreeRegressor(2),
+        "actions": OptimalPolicyTree(2),
+    }
+    return saved(learners[request.param], request.param, tmp_path_factory.mktemp("export"))
 
 
 MORE = [("r", "to_r"), ("excel", "to_excel"), ("dmn", "to_dmn")]
@@ -27,8 +46,8 @@ MORE = [("r", "to_r"), ("excel", "to_excel"), ("dmn", "to_dmn")]
     ("to", "method"),
     [("sql", "to_sql"), ("python", "to_python"), ("c", "to_c"), ("js", "to_javascript"), ("pmml", "to_pmml"), *MORE],
 )
-def test_each_format_is_that_of_the_library(tree, to, method, tmp_path):
-    model, path = tree
+def test_each_format_is_that_of_the_library(any_tree, to, method, tmp_path):
+    model, path = any_tree
     expected = getattr(model, method)()
     assert worked("export", path, "--to", to) == expected
     worked("export", path, "--to", to, "--out", tmp_path / "out")
@@ -55,13 +74,17 @@ def test_the_cells_of_a_formula_are_told_apart_from_it(tmp_path):
     )
 
 
-def test_sql_of_a_table_with_probabilities(tree):
-    model, path = tree
-    assert worked("export", path, "--to", "sql", "--table", "t", "--proba") == model.to_sql("t", proba=True)
+def test_sql_of_a_table_with_probabilities(any_tree):
+    model, path = any_tree
+    if hasattr(model, "classes_"):
+        assert worked("export", path, "--to", "sql", "--table", "t", "--proba") == model.to_sql("t", proba=True)
+    else:
+        told = failed("export", path, "--to", "sql", "--table", "t", "--proba")
+        assert "--proba adds probabilities of classes, but this model predicts" in told
 
 
-def test_rules_are_a_csv_table(tree, tmp_path):
-    model, path = tree
+def test_rules_are_a_csv_table(any_tree, tmp_path):
+    model, path = any_tree
     worked("export", path, "--to", "rules", "--out", tmp_path / "rules.csv")
     assert pl.read_csv(tmp_path / "rules.csv").equals(model.rules(frame=True))
 

@@ -12,10 +12,10 @@ import pytest
 from scipy import stats
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, ShuffleSplit, StratifiedKFold, cross_val_score
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from proofwood import (
     DataWarning,
@@ -23,13 +23,14 @@ from proofwood import (
     OptimalityWarning,
     OptimalTreeClassifier,
     OptimalTreeCV,
+    OptimalTreeRegressor,
     compare,
 )
 from proofwood.comparison import default_models
 from proofwood.comparison.comparing import leaves_of
-from proofwood.comparison.growing import GrowingEnsemble
+from proofwood.comparison.growing import GrowingEnsemble, GrowingRegressor
 from proofwood.comparison.one_hot import OneHotTable
-from proofwood.estimators import optimal_tree_cv
+from proofwood.estimators import candidates
 from proofwood.estimators.folds import folds_of
 from proofwood.estimators.validation import corrected_interval
 
@@ -231,8 +232,8 @@ def test_an_error_names_the_model(iris):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"models": {}}, "expected a mapping from names to classifiers"),
-        ({"models": [CART]}, "expected a mapping from names to classifiers"),
+        ({"models": {}}, "expected a mapping from names to models"),
+        ({"models": [CART]}, "expected a mapping from names to models"),
         ({"models": {"a": CART}, "reference": "b"}, "reference='b' is not a model: expected one of 'a'"),
     ],
 )
@@ -276,14 +277,77 @@ def test_ctrl_c_in_a_fit_ends_the_comparison():
 
 
 def test_ctrl_c_between_the_sizes_of_a_cross_validation_ends_the_comparison(monkeypatch):
-    path = optimal_tree_cv._Trial._path
+    path = candidates.CandidateRun._path
 
     def interrupted(trial, fold, size):
         if size.max_depth > 1:
             raise KeyboardInterrupt
         return path(trial, fold, size)
 
-    monkeypatch.setattr(optimal_tree_cv._Trial, "_path", interrupted)
+    monkeypatch.setattr(candidates.CandidateRun, "_path", interrupted)
     X, y = load_iris(return_X_y=True)
     with pytest.raises(KeyboardInterrupt):
         compare(X, y, {"chosen": OptimalTreeCV((1, 2), cv=2)}, cv=2)
+
+
+# ------------------------------------------------------------------------------------------------------------ numbers
+
+
+def rents(n=150):
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"area": rng.integers(20, 150, n), "district": rng.choice(["north", "port", "old town"], n)})
+    frame.loc[::9, "area"] = np.nan
+    return frame.assign(rent=200 + 8 * frame.area.fillna(60) + 300 * (frame.district == "port") + rng.normal(0, 40, n))
+
+
+def test_regressors_are_compared_by_r2_or_by_their_errors():
+    frame = rents()
+    X, y = frame[["area"]].fillna(60), frame["rent"].to_numpy()
+    models = {"tree": OptimalTreeRegressor(2, alpha=0.01), "CART": DecisionTreeRegressor(max_depth=2, random_state=0)}
+    found = compare(X, y, models, cv=3)
+    folds = folds_of(3, X, y, None, 0, X.to_numpy(float), of_numbers=True)
+    for name, model in models.items():
+        assert np.allclose(found[name].scores, cross_val_score(model, X, y, cv=[(np.sort(a), b) for a, b in folds]))
+    assert (found.score, found["tree"].proof) == ("R²", "optimal in 3 of 3 folds")
+    difference = found.difference("CART")
+    assert difference.mean == pytest.approx(np.mean(found["CART"].scores - found["tree"].scores))
+    assert difference.low < difference.mean < difference.high
+    assert found.interval("tree").high <= 1
+    errors = compare(X, y, models, cv=3, scoring="neg_root_mean_squared_error")
+    assert errors.score == "neg root mean squared error"
+    assert errors["tree"].mean < -1
+
+
+def test_numbers_are_seen_and_the_table_is_read_as_it_is():
+    found = compare(rents(120), "rent", cv=2, time_limit=60)
+    assert [model.name for model in found.models] == list(default_models(of_numbers=True))
+    assert all(model.leaves is not None for model in found.models)
+    assert found["mean"].mean < 0.1 < found["optimal tree, depth 2"].mean
+    assert found["mean"].leaves == 1
+    assert found["CART, pruned"].leaves > 2  # prices are shares of the variance
+    lines = str(found).splitlines()
+    assert lines[0].split()[:3] == ["model", "R²", "(95"]
+
+
+def test_regressors_and_classifiers_are_not_compared():
+    frame = rents(60)
+    X, y = frame[["area"]], frame["rent"]
+    with pytest.raises(ValueError, match="'tree' is a regressor and 'CART' is not: expected only classifiers"):
+        compare(X, y, {"CART": CART, "tree": OptimalTreeRegressor(1)})
+    with pytest.raises(ValueError, match="the models are regressors: leave them out"):
+        compare(X, y, {"tree": OptimalTreeRegressor(1)}, bands=3)
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        compare(X, y, {"tree": OptimalTreeClassifier(1)})
+    with pytest.raises(ValueError, match="no number in row 3"):
+        compare(X, y.where(y.index != 3), {"tree": OptimalTreeRegressor(1)})
+    with pytest.raises(ValueError, match="scoring='accuracy' is for classes"):
+        compare(X, y, {"tree": OptimalTreeRegressor(1)}, scoring="accuracy")
+    with pytest.warns(DataWarning, match="'stump' is no better than always predicting the mean"):
+        compare(X, y, {"stump": OptimalTreeRegressor(0)}, cv=2)
+
+
+def test_a_growing_regressor_is_the_regressor():
+    X, y = rents()[["area"]].fillna(60).to_numpy(), rents()["rent"].to_numpy()
+    whole = HistGradientBoostingRegressor(max_iter=20, random_state=0)
+    assert np.allclose(GrowingRegressor(whole, 1000.0).fit(X, y).predict(X), clone(whole).fit(X, y).predict(X))
+    assert GrowingRegressor(whole, 1e-9).fit(X, y).cut_

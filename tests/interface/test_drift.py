@@ -19,8 +19,11 @@ from proofwood import (
     MinimalTreeClassifier,
     OptimalBDDClassifier,
     OptimalDiagramClassifier,
+    OptimalPolicyTree,
     OptimalTreeClassifier,
     OptimalTreeCV,
+    OptimalTreeRegressor,
+    OptimalTreeRegressorCV,
     load,
 )
 from proofwood.drift.errors import log_models
@@ -29,7 +32,7 @@ from proofwood.estimators import storage
 from proofwood.model.node_table import LEAF
 from tests import drifting
 from tests.frames import in_polars
-from tests.report_models import HOSTILE, hostile, people
+from tests.report_models import HOSTILE, actions, hostile, numbers, people
 
 
 def fitted(X: Any, y: Any, *weight: Any, **options: Any) -> OptimalTreeClassifier:
@@ -510,3 +513,82 @@ def test_a_shift_is_found() -> None:
         samples=1,
     )
     assert sum(one.found for one in found) >= 18
+
+
+# ------------------------------------------------------------------------------------------------- numbers and rewards
+
+
+def test_numbers_of_new_rows_stand_beside_those_of_training_without_a_test(tmp_path: Any) -> None:
+    model, X, rent = numbers()
+    new = people(150, seed=9)[0]
+    y = model.predict(new) + np.random.default_rng(0).normal(30, 50, 150)
+    drift = model.drift(new, y)
+    away = y - model.predict(new)
+    assert drift.errors is None
+    assert drift.numbers.now == pytest.approx(np.sqrt(np.mean(away**2)))
+    assert drift.numbers.mean_now == pytest.approx(y.mean())
+    assert drift.numbers.then == pytest.approx(np.sqrt(np.mean((model.predict(X) - rent) ** 2)))
+    assert np.isnan(drift.numbers.held_out)
+    ends, before = model.apply(new), model.apply(X)
+    for leaf in drift.leaves:
+        at, then = ends == leaf.node, before == leaf.node
+        assert leaf.now.count == at.sum()
+        assert leaf.numbers.now == pytest.approx(np.sqrt(np.mean(away[at] ** 2)))
+        assert leaf.numbers.mean_now == pytest.approx(y[at].mean())
+        assert leaf.numbers.then == pytest.approx(rent[then].std())
+    assert "wrong predictions" not in {str(finding.about) for finding in drift.findings}
+    assert any("raise no alarm" in note for note in drift.notes)
+    assert drift.findings == model.drift(new).findings
+    assert model.drift(new).numbers is None
+    said = drift.summary()
+    assert "spread then" in said
+    assert "root mean squared error: now " in said
+    drift.write_html(tmp_path / "drift.html")
+    assert "error now (mean)" in (tmp_path / "drift.html").read_text(encoding="utf-8").lower()
+    assert drift.to_dict()["numbers"]["held_out"] is None
+    model.save(tmp_path / "m.json")
+    assert load(tmp_path / "m.json").drift(new, y).leaves == drift.leaves
+
+
+def test_numbers_of_held_out_rows_are_told() -> None:
+    _, X, rent = numbers()
+    model = OptimalTreeRegressorCV((1, 2), alpha=0.0, cv=3).fit(X, rent)
+    drift = model.drift(X.with_columns(rent=pl.Series(rent)), "rent")
+    assert drift.numbers.held_out == model.validation_.numbers.squared
+    assert "on the held-out rows of the cross-validation" in drift.summary()
+
+
+def test_an_empty_leaf_and_a_single_leaf_of_numbers() -> None:
+    model, X, rent = numbers()
+    drift = model.drift(X[:1], rent[:1])
+    assert sum(np.isnan(leaf.numbers.now) for leaf in drift.leaves) == len(drift.leaves) - 1
+    assert drift.to_dict()["leaves"][0]["numbers"]["what"] == "root mean squared error"
+    alone = OptimalTreeRegressor(0).fit(X, rent).drift(X, rent)
+    assert alone.numbers.now == pytest.approx(rent.std())
+    assert not alone.found
+
+
+def test_rewards_of_new_rows_stand_beside_those_of_training() -> None:
+    policy, X, rewards = actions()
+    new, _ = people(90, seed=3)
+    now = np.random.default_rng(1).normal(0, 5, (90, 3))
+    drift = policy.drift(new, now)
+    taken = now[np.arange(90), [policy.actions_.tolist().index(one) for one in policy.predict(new)]]
+    assert drift.numbers.what == "mean reward"
+    assert drift.numbers.now == pytest.approx(taken.mean())
+    assert drift.numbers.then == pytest.approx(policy.value_)
+    assert {leaf.prediction for leaf in drift.leaves} <= {"nothing", "letter", "call"}
+    named = X.hstack(rewards)
+    assert policy.drift(named, rewards.columns).numbers.now == pytest.approx(policy.value_)
+    alone = OptimalPolicyTree(1).fit(X, rewards[:, 1])  # what a single treatment adds
+    assert alone.drift(X, rewards[:, 1]).numbers.now == pytest.approx(alone.value_)
+
+
+def test_mistakes_about_numbers_are_named() -> None:
+    model, X, rent = numbers()
+    with pytest.raises(ValueError, match="expected_error is a share of wrong predictions"):
+        model.drift(X, rent, expected_error=0.1)
+    with pytest.raises(ValueError, match="y_new has 3 targets for 400 rows"):
+        model.drift(X, rent[:3])
+    with pytest.raises(ValueError, match="this learner predicts numbers"):
+        model.drift(X, ["dear"] * 400)

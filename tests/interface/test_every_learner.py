@@ -27,6 +27,7 @@ from proofwood import (
     OptimalityWarning,
     OptimalTreeClassifier,
     OptimalTreeCV,
+    OptimalTreeRegressorCV,
 )
 from proofwood.estimators.parameters import seconds_of
 from proofwood.estimators.registry import LEARNERS
@@ -68,7 +69,7 @@ def stopped(request, noise):
 
 
 @pytest.mark.filterwarnings("ignore::proofwood.OptimalityWarning")
-@parametrize_with_checks([clone(learner) for learner in QUICK.values()])
+@parametrize_with_checks([clone(one) for one in (*QUICK.values(), OptimalTreeRegressorCV(2, alpha=0.0, cv=2))])
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from proofwood import OptimalBDDClassifier, OptimalTreeClassifier
+from proofwood import OptimalBDDClassifier, OptimalTreeClassifier, OptimalTreeRegressor
 from proofwood.data.columns import Column
 from proofwood.data.kinds import Kind
 from proofwood.model import evaluate
@@ -22,7 +22,7 @@ from proofwood.show.exports.source import Exported, ExportError
 from proofwood.show.exports.sql import parts_of, to_sql
 from tests import printed
 from tests.command_line import failed, worked
-from tests.deployed_models import hard_rows, models
+from tests.deployed_models import deployed, hard_rows
 from tests.printed import Rows
 from tests.tables import full_tree
 
@@ -136,9 +136,9 @@ def test_duckdb_answers_as_predict(tree, dialect):
 
 @pytest.mark.needs("sqlglot", "duckdb")
 @pytest.mark.filterwarnings("ignore::proofwood.OptimalityWarning")
-@pytest.mark.parametrize("kind", ["tree", "deep", "minimal", "bdd", "skeleton"])
+@pytest.mark.parametrize("kind", ["tree", "deep", "minimal", "bdd", "skeleton", "numbers", "policy"])
 def test_named_dialects_answer_as_predict_on_hard_rows(kind):
-    model = models()[kind]
+    model = deployed(kind)
     rows = Rows(model, hard_rows(model, 300))
     assert printed.by_sqlite(rows, lambda table: model.to_sql(table, dialect="sqlite")) == rows.predicted
     assert printed.by_duckdb(rows, lambda table: model.to_sql(table, dialect="duckdb")) == rows.predicted
@@ -167,6 +167,17 @@ def test_numbers_are_doubles_where_a_literal_would_be_a_decimal():
         double = {"postgresql": "AS DOUBLE PRECISION)", "snowflake": "AS DOUBLE)", "oracle": "AS BINARY_DOUBLE)"}
         assert double.get(dialect, "e") in text
         assert float(re.search(r"[<>]=? (?:CAST\('?)?([^ ')]+)", text)[1]) == threshold
+
+
+@pytest.mark.needs("sqlglot")
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_numbers_that_are_predicted_are_doubles_of_the_same_value(dialect):
+    y = [0.1, 1 / 3, -2e5 / 3, 3.0]
+    tree = OptimalTreeRegressor(2).fit(pd.DataFrame({"x": np.arange(4.0)}), y)
+    text = tree.to_sql(dialect=dialect)
+    assert sorted(map(float, re.findall(r"(?:THEN|ELSE) (?:CAST\()?'?(-?[\d.][\d.e+-]*)", text))) == sorted(y)
+    typed = {"postgresql": "AS DOUBLE PRECISION)", "snowflake": "AS DOUBLE)", "oracle": "AS BINARY_DOUBLE)"}
+    assert text.count(typed.get(dialect, "CAST(")) == (7 if dialect in typed else 0)
 
 
 def test_digits_read_back_as_the_same_number_in_sqlite():

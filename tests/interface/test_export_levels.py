@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from proofwood import DataError, OptimalTreeClassifier, load
+from proofwood import DataError, OptimalPolicyTree, OptimalTreeClassifier, OptimalTreeRegressor, load
 from proofwood.data.columns import read_columns
 from proofwood.data.kinds import LevelType
 from proofwood.show.exports.source import ExportError
@@ -44,8 +44,8 @@ VALUES: dict[str, tuple[Any, LevelType]] = {
 pytestmark = pytest.mark.filterwarnings("ignore::proofwood.DataWarning")  # of levels that look alike
 
 
-def fitted(name: str, *, ordered: bool = False, gaps: bool = False) -> Rows:
-    """A tree that tests a column of categories, and its rows."""
+def fitted(name: str, *, ordered: bool = False, gaps: bool = False, says: str = "classes") -> Rows:
+    """A tree that tests a column of categories and says classes, numbers or actions, and its rows."""
     values, level_type = VALUES[name]
     made = values if isinstance(values, pd.Categorical) else pd.Categorical(values)
     if ordered and not made.ordered:
@@ -56,22 +56,27 @@ def fitted(name: str, *, ordered: bool = False, gaps: bool = False) -> Rows:
         y = np.where((CODES > 0) ^ (X["v"] > 0.5), "yes", "no")
     if gaps:
         X.loc[RNG.random(N) < 0.2, "group"] = None
-    model = OptimalTreeClassifier(3, min_samples_level=1).fit(X, y)
+    learner = {"classes": OptimalTreeClassifier, "numbers": OptimalTreeRegressor, "actions": OptimalPolicyTree}[says]
+    numbers = np.where(y == "yes", 2 / 3, -1e-7 / 3) + np.random.default_rng(3).normal(0, 0.01, N)
+    target = {"classes": y, "numbers": numbers, "actions": pd.DataFrame({"wait": -numbers, "call 'em": numbers})}[says]
+    model = learner(3, min_samples_level=1).fit(X, target)
     assert model.schema_.columns[0].level_type is level_type
     assert 0 in model.model_.feature
     return Rows(model, X)
 
 
+@pytest.mark.parametrize("says", ["classes", "numbers", "actions"])
 @pytest.mark.parametrize(("ordered", "gaps"), [(False, False), (False, True), (True, True)])
 @pytest.mark.parametrize("name", VALUES)
-def test_every_export_predicts_what_predict_does(name, ordered, gaps, tmp_path):
-    rows = fitted(name, ordered=ordered, gaps=gaps)
+def test_every_export_predicts_what_predict_does(name, ordered, gaps, says, tmp_path):
+    rows = fitted(name, ordered=ordered, gaps=gaps, says=says)
     model = rows.model
     assert printed.by_sqlite(rows, model.to_sql) == rows.predicted
     assert printed.by_python(rows, model.to_python()) == rows.predicted
     assert printed.by_pmml(rows, model.to_pmml()) == rows.predicted
     assert printed.by_rules(rows, model.rules()) == [[label] for label in rows.predicted]
-    assert printed.by_text(rows, model.export_text()) == rows.predicted
+    told = [f"{said:.6g}" if says == "numbers" else said for said in rows.predicted]  # texts are for people
+    assert printed.by_text(rows, model.export_text()) == told
     if shutil.which("node"):
         assert printed.by_javascript(rows, model.to_javascript(), tmp_path) == rows.predicted
     if shutil.which("gcc"):
@@ -114,6 +119,18 @@ def test_onnx_of_text_takes_text(tmp_path: Path):
     rows = fitted("text")
     found, _ = onnx_answers(rows.model, rows.frame, "(missing)", tmp_path / "m.onnx")
     assert found.tolist() == rows.predicted
+
+
+@pytest.mark.needs("onnx", "onnxruntime")
+@pytest.mark.filterwarnings("ignore")
+def test_onnx_has_no_two_values_of_one_name(tmp_path: Path):
+    rows = fitted("text", says="numbers")
+    X, y = rows.frame.rename(columns={"v": "value"}), np.array(rows.predicted)
+    model = OptimalTreeRegressor(3, min_samples_level=1).fit(X, y)
+    assert {"group", "value"} <= {model.feature_names_in_[j] for j in model.model_.tested_columns}
+    assert [one.name for one in model.to_onnx().graph.output] == ["value_"]
+    (found,) = onnx_answers(model, X, "(missing)", tmp_path / "m.onnx")
+    assert found.tolist() == model.predict(X).tolist()
 
 
 def test_a_column_without_categories_is_read_as_the_categories_it_holds():

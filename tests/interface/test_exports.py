@@ -17,22 +17,18 @@ from proofwood import OptimalBDDClassifier, OptimalTreeClassifier, load
 from proofwood.model import evaluate
 from proofwood.show.exports.source import ExportError
 from tests import printed
-from tests.deployed_models import hard_rows, models, oblique
+from tests.deployed_models import deployed, hard_rows, models, oblique
 from tests.printed import Rows
 from tests.tables import table_of
 
-KINDS = ["tree", "deep", "minimal", "bdd", "skeleton", "oblique"]
+KINDS = ["tree", "deep", "minimal", "bdd", "skeleton", "oblique", "numbers", "policy"]
 pytestmark = pytest.mark.filterwarnings("ignore::proofwood.OptimalityWarning")
-
-
-def fitted(kind: str) -> Any:
-    return oblique() if kind == "oblique" else models()[kind]
 
 
 @pytest.fixture(scope="module", params=KINDS)
 def case(request: pytest.FixtureRequest) -> Rows:
     """A thousand hard rows of a model."""
-    model = fitted(request.param)
+    model = deployed(request.param)
     rows = Rows(model, hard_rows(model))
     assert len(rows.frame) == 1000
     return rows
@@ -45,11 +41,25 @@ def case(request: pytest.FixtureRequest) -> Rows:
     "ask", [printed.sqlite_rows, pytest.param(printed.duckdb_rows, marks=pytest.mark.needs("duckdb"))]
 )
 def test_sql(case, ask):
-    found = ask(case, lambda table: case.model.to_sql(table, proba=True))
-    n = len(case.model.classes_)
+    proba = case.asked == "proba"
+    found = ask(case, lambda table: case.model.to_sql(table, proba=proba))
+    n = len(case.labels) if proba else 0
     assert [row[-n - 1] for row in found] == case.predicted
-    shares = np.array([row[-n:] for row in found], dtype=float)
-    np.testing.assert_array_equal(shares, case.model.predict_proba(case.frame))
+    assert not proba or np.array([row[-n:] for row in found], dtype=float).tolist() == case.beside
+
+
+@pytest.mark.parametrize(("kind", "answers"), [("numbers", "numbers"), ("policy", "actions")])
+def test_only_classes_have_probabilities(kind, answers):
+    model = deployed(kind)
+    for ask in (
+        lambda: model.to_sql("t", proba=True),
+        lambda: model.to_sql(proba=True),
+        lambda: model.to_dbt("t", proba=True),
+    ):
+        with pytest.raises(
+            ExportError, match=f"proba=True adds probabilities of classes, but .* predicts {answers}: leave"
+        ):
+            ask()
 
 
 def test_sql_of_columns_without_names_and_labels_of_other_types():
@@ -76,10 +86,12 @@ def test_sql_of_parts_of_a_name_and_of_an_expression():
 
 
 def test_python_module(case):
-    program, shares = case.model.to_python(), case.model.predict_proba(case.frame).tolist()
+    program = case.model.to_python()
     for texts in (False, True):
         assert printed.by_python(case, program, texts=texts) == case.predicted
-        assert printed.by_python(case, program, "predict_proba", texts=texts) == shares
+        assert (not case.asked) == ("def predict_" not in program)
+        if case.asked:
+            assert printed.by_python(case, program, f"predict_{case.asked}", texts=texts) == case.beside
 
 
 def test_python_without_names_takes_sequences():
@@ -97,7 +109,8 @@ def test_python_without_names_takes_sequences():
 def test_c_program(case, tmp_path):
     program = case.model.to_c()
     assert printed.by_c(case, program, tmp_path) == case.predicted
-    assert printed.by_c(case, program, tmp_path, shares=True) == case.model.predict_proba(case.frame).tolist()
+    if case.asked:
+        assert printed.by_c(case, program, tmp_path, shares=True) == case.beside
 
 
 # -------------------------------------------------------------------------------------------------------- JavaScript
@@ -105,15 +118,17 @@ def test_c_program(case, tmp_path):
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 def test_javascript_module(case, tmp_path):
-    program, shares = case.model.to_javascript(), case.model.predict_proba(case.frame).tolist()
+    program = case.model.to_javascript()
     assert printed.by_javascript(case, program, tmp_path) == case.predicted
-    assert printed.by_javascript(case, program, tmp_path, "predictProba") == shares
+    if case.asked:
+        assert printed.by_javascript(case, program, tmp_path, f"predict{case.asked.title()}") == case.beside
 
 
 # -------------------------------------------------------------------------------------------------------------- ONNX
 
 
-def onnx_answers(model: Any, rows: pd.DataFrame, missing: str, path: Any) -> tuple[Any, Any]:
+def onnx_answers(model: Any, rows: pd.DataFrame, missing: str, path: Any) -> list[Any]:
+    """What each output of a graph is for each row, the answers first."""
     import onnxruntime
 
     model.to_onnx(path, missing_text=missing)
@@ -127,16 +142,15 @@ def onnx_answers(model: Any, rows: pd.DataFrame, missing: str, path: Any) -> tup
             given[one.name] = np.array(texts, dtype=object)[:, None]
         else:
             given[one.name] = numbers[:, [rows.columns.get_loc(one.name)]]
-    found, shares = session.run(["label", "probabilities"], given)
-    return found, shares
+    return session.run([one.name for one in session.get_outputs()], given)
 
 
 @pytest.mark.needs("onnx", "onnxruntime")
 @pytest.mark.filterwarnings("ignore")
 def test_onnx_graph(case, tmp_path):
-    found, shares = onnx_answers(case.model, case.frame, "(missing)", tmp_path / "model.onnx")
+    found, *beside = onnx_answers(case.model, case.frame, "(missing)", tmp_path / "model.onnx")
     assert found.tolist() == case.predicted
-    np.testing.assert_array_equal(shares, case.model.predict_proba(case.frame))
+    assert [numbers.tolist() for numbers in beside] == ([case.beside] if case.asked else [])
 
 
 @pytest.mark.needs("onnx", "onnxruntime")
@@ -176,8 +190,9 @@ def test_pmml_document(case, tmp_path):
     records = [{k: None if v is None or v != v else v for k, v in row.items()} for row in given.to_dict("records")]
     found = [read.predict(row) for row in records]
     assert [row["predicted"] for row in found] == expected
-    shares = [[row[f"probability({label})"] for label in model.classes_] for row in found]
-    np.testing.assert_allclose(shares, model.predict_proba(rows), atol=1e-12)
+    if case.asked == "proba":
+        shares = [[row[f"probability({label})"] for label in case.labels] for row in found]
+        np.testing.assert_allclose(shares, case.beside, atol=1e-12)
 
 
 def test_pmml_refuses_what_xml_cannot_hold():
@@ -204,6 +219,21 @@ def test_rules_in_words_and_as_a_frame():
     assert [rule["if"] for rule in leaf.rules()] == ["always"]
 
 
+def test_rules_say_what_predict_does(case):
+    rules, rows = case.model.rules(), case.model.rules(frame=True).to_dicts()
+    assert printed.by_rules(case, rules) == [[said] for said in case.predicted]
+    assert [printed.said_by(row) for row in rows] == [printed.said_by(rule) for rule in rules]
+    beside = dict(zip(case.model.apply(case.frame).tolist(), case.beside or [[]] * 1000, strict=True))
+    key, what = {"proba": ("probabilities", "probability"), "rewards": ("rewards", "mean reward")}.get(
+        case.asked, ("", "")
+    )
+    for rule, row in zip(rules, rows, strict=True):
+        numbers = rule.get(key, {})
+        assert rule["leaf"] not in beside or list(numbers.values()) == beside[rule["leaf"]]
+        assert list(numbers) == [str(label) for label in case.labels]
+        assert {name: row[f"{what} of {name}"] for name in numbers} == numbers
+
+
 # ------------------------------------------------------------------------------------------------------- all of them
 
 
@@ -213,7 +243,7 @@ FORMATS = ["to_sql", "to_python", "to_c", "to_javascript", "to_pmml"]
 @pytest.mark.parametrize("method", FORMATS)
 def test_a_loaded_model_exports_the_same(method, tmp_path):
     for kind in KINDS:
-        model = fitted(kind)
+        model = deployed(kind)
         model.save(tmp_path / "model.json")
         assert getattr(load(tmp_path / "model.json"), method)() == getattr(model, method)()
 
@@ -255,7 +285,7 @@ def test_hostile_names_stay_text():
 def test_without_onnx_the_message_has_the_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ImportError, match=r"pip install 'proofwood\[onnx\]'"):
-        fitted("oblique").to_onnx()
+        oblique().to_onnx()
 
 
 # ------------------------------------------------------------------------------------ numbers that mean a missing value

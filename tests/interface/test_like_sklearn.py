@@ -10,18 +10,27 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer
-from sklearn.tree import export_text, plot_tree
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_text, plot_tree
 
-from proofwood import MinimalTreeClassifier, OptimalBDDClassifier, OptimalDiagramClassifier, OptimalTreeClassifier, load
+from proofwood import (
+    MinimalTreeClassifier,
+    OptimalBDDClassifier,
+    OptimalDiagramClassifier,
+    OptimalTreeClassifier,
+    OptimalTreeCV,
+    OptimalTreeRegressor,
+    load,
+)
 from proofwood.memory import MemoryLimitError
 from proofwood.model import evaluate
 from proofwood.model.evaluate import low_weights
 from proofwood.model.node_table import LEAF
 from proofwood.model.reshape import unroll
 from proofwood.model.thresholds import PrecisionError
-from tests.deployed_models import hard_rows, labels, models, oblique, table
+from tests.deployed_models import deployed, hard_rows, labels, models, numbers, oblique, rewards, table
 
 KINDS = ["tree", "deep", "minimal", "bdd", "skeleton"]
+TARGETS = {"numbers": numbers, "policy": rewards}
 pytestmark = pytest.mark.filterwarnings("ignore::proofwood.OptimalityWarning")
 
 
@@ -119,13 +128,15 @@ def test_a_sparse_matrix_that_is_too_large_as_an_array_is_refused_with_its_size(
 
 
 @pytest.mark.parametrize("sets", ["columns", "thresholds"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, *TARGETS])
 def test_with_the_training_rows_it_predicts_as_the_model_on_all_of_them(kind, sets):
-    model, frame = models()[kind], table(400)
-    y = labels(frame)
+    model, frame = deployed(kind), table(400)
+    y = TARGETS.get(kind, labels)(frame)
     rows = model.to_numbers(frame)
     for twin in (model.to_sklearn(frame, sets=sets), model.to_sklearn(frame, y, sets=sets)):
         np.testing.assert_array_equal(twin.predict(rows), model.predict(frame))
+        made = twin[-1] if hasattr(twin, "steps") else twin
+        assert type(made) is (DecisionTreeRegressor if kind == "numbers" else DecisionTreeClassifier)
         assert hasattr(twin, "steps") == (sets == "columns" and bool(model.model_.by_levels.any()))
         steps, last = (twin[:-1], twin[-1]) if hasattr(twin, "steps") else (None, twin)
         tree = last.tree_
@@ -136,6 +147,52 @@ def test_with_the_training_rows_it_predicts_as_the_model_on_all_of_them(kind, se
             assert counts[0] == 400
     reached = np.bincount(last.apply(rows if steps is None else steps.transform(rows)), minlength=tree.node_count)
     np.testing.assert_array_equal(tree.n_node_samples[~inner], reached[~inner])
+
+
+@pytest.mark.filterwarnings("ignore::proofwood.DataWarning")
+@pytest.mark.parametrize("sets", ["columns", "thresholds"])
+def test_the_twin_of_numbers_has_their_means_and_spreads(sets):
+    frame = table(400)
+    y, weights = numbers(frame), np.arange(400) % 4 + 0.5
+    model = OptimalTreeRegressor(3, time_limit=2).fit(frame, y, weights)
+    assert model.model_.by_levels.any()
+    made = model.to_sklearn(frame, y, weights, sets=sets)
+    steps, twin = (made[:-1], made[-1]) if hasattr(made, "steps") else (None, made)
+    X = model.to_numbers(frame) if steps is None else steps.transform(model.to_numbers(frame))
+    passes, tree = twin.decision_path(X.astype(np.float32)).toarray().astype(bool), twin.tree_
+    assert tree.weighted_n_node_samples[0] == weights.sum()
+    for node in range(tree.node_count):
+        at = passes[:, node]
+        assert tree.weighted_n_node_samples[node] == pytest.approx(weights[at].sum())
+        if at.any():  # copies of nodes may have no rows
+            mean = np.average(made.predict(model.to_numbers(frame))[at], weights=weights[at])
+            assert tree.value[node, 0, 0] == pytest.approx(mean)
+    assert tree.impurity[0] == pytest.approx(np.average((y - np.average(y, weights=weights)) ** 2, weights=weights))
+    assert (tree.impurity >= 0).all()
+    if sets == "columns":
+        assert tree.node_count == model.model_.n_nodes
+        importances = twin.feature_importances_[: X.shape[1]]
+    else:
+        importances = twin.feature_importances_
+        assert tree.node_count > model.model_.n_nodes
+    plain = np.flatnonzero([not column.levels for column in model.schema_.columns])
+    np.testing.assert_allclose(importances[plain], model.feature_importances_[plain], atol=1e-9)
+
+
+def test_actions_of_a_policy_are_classes_without_doubt():
+    model, frame = deployed("policy"), table(400)
+    twin = model.to_sklearn(frame)
+    assert twin.classes_.tolist() == model.actions_.tolist()
+    shares = twin.predict_proba(model.to_numbers(frame))
+    np.testing.assert_array_equal(shares, model.predict(frame)[:, None] == model.actions_)
+
+
+def test_weights_of_classes_count_in_the_twin_of_every_classifier(iris):
+    X, y = iris
+    y = np.where(y == 2, "c", "ab")
+    for learner in (OptimalTreeClassifier(2), OptimalTreeCV(max_depth=2, alpha=0.0, cv=2)):
+        model = learner.set_params(class_weight={"c": 3.0, "ab": 1.0}).fit(X, y)
+        assert model.to_sklearn(X, y).tree_.weighted_n_node_samples[0] == 100 + 3 * 50
 
 
 def test_probabilities_are_equal_but_where_two_classes_have_equal_weight(iris):

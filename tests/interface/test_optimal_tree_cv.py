@@ -8,11 +8,20 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.base import is_regressor
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_score
 
 import proofwood
-from proofwood import DataWarning, OptimalityWarning, OptimalTreeClassifier, OptimalTreeCV, write_report
-from proofwood.estimators import optimal_tree_cv
+from proofwood import (
+    DataWarning,
+    OptimalityWarning,
+    OptimalTreeClassifier,
+    OptimalTreeCV,
+    OptimalTreeRegressor,
+    OptimalTreeRegressorCV,
+    write_report,
+)
+from proofwood.estimators import candidates
 from proofwood.estimators.classifier import ClassRows
 from proofwood.estimators.folds import folds_of
 from proofwood.model.evaluate import predict
@@ -57,10 +66,11 @@ def test_a_tree_that_serves_two_prices_serves_those_between(monkeypatch):
     prices = [k / 50 for k in range(12)]
     X, y = noisy()
     fits, paths = [], []
-    trial = optimal_tree_cv._Trial
-    real_fit, real_path = trial._fit, trial._path
-    monkeypatch.setattr(trial, "_fit", lambda self, *of: fits.append(of) or real_fit(self, *of))
-    monkeypatch.setattr(trial, "_path", lambda self, *of: paths.append(real_path(self, *of)) or paths[-1])
+    real_fit, real_path = candidates.CandidateRun._fit, candidates.CandidateRun._path
+    monkeypatch.setattr(candidates.CandidateRun, "_fit", lambda self, *of: fits.append(of) or real_fit(self, *of))
+    monkeypatch.setattr(
+        candidates.CandidateRun, "_path", lambda self, *of: paths.append(real_path(self, *of)) or paths[-1]
+    )
     trees = OptimalTreeCV(2, alpha=prices, cv=3, rule="best").fit(X, y)
     assert len(fits) < 3 * len(prices)
     assert np.sum(trees.cv_results_["mean_fit_time"] == 0) > 0
@@ -167,7 +177,7 @@ def test_a_limit_leaves_out_candidates_and_says_so(monkeypatch):
         moment["now"] += 0.05
         return moment["now"]
 
-    monkeypatch.setattr(optimal_tree_cv.time, "monotonic", clock)
+    monkeypatch.setattr(candidates.time, "monotonic", clock)
     with pytest.warns(OptimalityWarning, match=r"\d+ of 36 candidates were not tried in every fold"):
         tree = OptimalTreeCV(range(6), cv=2, time_limit=3.0).fit(X, y)
     assert 1 <= len(tree.cv_results_["params"]) < 36
@@ -187,7 +197,7 @@ def test_searches_that_reach_their_share_are_counted():
 
 def test_ctrl_c_ends_the_trying_and_keeps_what_was_tried(monkeypatch):
     X, y = noisy(60)
-    real, calls = optimal_tree_cv._Trial._fit, []
+    real, calls = candidates.CandidateRun._fit, []
 
     def press(self, fold, size, price):
         calls.append(size)
@@ -195,7 +205,7 @@ def test_ctrl_c_ends_the_trying_and_keeps_what_was_tried(monkeypatch):
             raise KeyboardInterrupt
         return real(self, fold, size, price)
 
-    monkeypatch.setattr(optimal_tree_cv._Trial, "_fit", press)
+    monkeypatch.setattr(candidates.CandidateRun, "_fit", press)
     press.depth = 2
     with pytest.warns(OptimalityWarning, match="12 of 18 candidates were not tried"):
         tree = OptimalTreeCV(cv=2).fit(X, y)
@@ -257,3 +267,100 @@ def test_progress_in_lines(iris, capfd):
     lines = [line for line in capfd.readouterr().err.splitlines() if line.startswith("depth 1, alpha")]
     assert len(lines) == 2
     assert "3 of 3 folds proved" in lines[0]
+
+
+# ------------------------------------------------------------------------------------------------------------ numbers
+
+
+def prices(n=240, seed=1):
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, 4)).round(3)
+    return X, np.where(X[:, 1] > 0.5, 900.0, 400.0) + 200 * (X[:, 2] > 0.7) + rng.normal(0, 60, n).round(1)
+
+
+@pytest.mark.parametrize("scoring", [None, "neg_mean_absolute_error"])
+def test_the_scores_of_numbers_are_those_of_a_grid_search(scoring):
+    X, y = prices()
+    grid = {"max_depth": [1, 2], "alpha": [0.0, 0.01, 0.05]}
+    learner = OptimalTreeRegressorCV((1, 2), alpha=(0.0, 0.01, 0.05), scoring=scoring, cv=4).fit(X, y)
+    found, folds = learner.cv_results_, folds_of(4, X, y, None, 0, X, of_numbers=True)
+    expected = GridSearchCV(OptimalTreeRegressor(), grid, scoring=scoring, cv=folds).fit(X, y).cv_results_
+    at = {(p["max_depth"], p["alpha"]): k for k, p in enumerate(expected["params"])}
+    for k, params in enumerate(found["params"]):
+        other = at[params["max_depth"], params["alpha"]]
+        for name in (*(f"split{j}_test_score" for j in range(4)), "mean_test_score"):
+            assert found[name][k] == pytest.approx(expected[name][other])
+    assert set(found["n_optimal"]) == {4}  # rounding to units of the search is a proof
+    assert np.sum(found["mean_fit_time"] == 0) > 0
+
+
+def test_the_chosen_tree_of_numbers_is_the_optimal_tree_of_its_size(tmp_path):
+    X, y = prices()
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(rent=y)
+    tree = OptimalTreeRegressorCV().fit(frame, "rent")
+    alone = OptimalTreeRegressor(**tree.best_params_).fit(frame, "rent")
+    assert is_regressor(tree)
+    assert tree.model_ == alone.model_
+    assert (tree.objective_, tree.lower_bound_, tree._claim()) == (alone.objective_, alone.lower_bound_, alone._claim())
+    rows = frame[list("abcd")]
+    assert np.array_equal(tree.predict(rows), alone.predict(rows))
+    assert tree.score(frame, "rent") == alone.score(frame, "rent")
+    assert tree.recount(frame, "rent") == pytest.approx(tree.objective_)
+    assert "chosen: depth 2" in tree.summary()
+    tree.plot(X=frame, y="rent")
+    tree.plot_cv()
+    tree.save(tmp_path / "m.json")
+    assert proofwood.load(tmp_path / "m.json").validation_ == tree.validation_
+
+
+def test_figures_of_numbers_on_held_out_rows_beside_the_mean():
+    X, y = prices()
+    tree = OptimalTreeRegressorCV((1, 2), alpha=0.0, cv=4).fit(X, y)
+    found = tree.validation_
+    away, alone = [], []
+    for train, test in folds_of(4, X, y, None, 0, X, of_numbers=True):
+        fit = OptimalTreeRegressor(**tree.best_params_).fit(X[train], y[train])
+        away += (fit.predict(X[test]) - y[test]).tolist()
+        alone += (y[train].mean() - y[test]).tolist()
+    assert found.numbers.rows == y.size
+    assert found.numbers.squared == pytest.approx(np.sqrt(np.mean(np.square(away))))
+    assert found.numbers.absolute == pytest.approx(np.mean(np.abs(away)))
+    assert found.numbers.baseline_squared == pytest.approx(np.sqrt(np.mean(np.square(alone))))
+    assert found.numbers.baseline_absolute == pytest.approx(np.mean(np.abs(alone)))
+    assert found.baseline < 0 < found.mean
+    assert "the mean alone: -" in str(found)
+    low, high = found.interval(y.size).low, found.interval(y.size).high
+    assert low < found.mean < high
+
+
+def test_folds_of_numbers_do_not_depend_on_the_order_and_keep_groups():
+    X, y = prices(120)
+    order = np.random.default_rng(0).permutation(120)
+    held_out = [set(map(tuple, X[test])) for _, test in folds_of(3, X, y, None, 0, X, of_numbers=True)]
+    moved = folds_of(3, X[order], y[order], None, 0, X[order], of_numbers=True)
+    assert held_out == [set(map(tuple, X[order][test])) for _, test in moved]
+    groups = np.arange(120) // 10
+    for train, test in folds_of(3, X, y, groups, 0, X, of_numbers=True):
+        assert not set(groups[train]) & set(groups[test])
+    weights = np.random.default_rng(1).integers(0, 3, 120)
+    tree = OptimalTreeRegressorCV(1, alpha=0.0, cv=KFold(2)).fit(X, y, sample_weight=weights)
+    train, test = next(KFold(2).split(X))
+    alone = OptimalTreeRegressor(1).fit(X[train], y[train], sample_weight=weights[train])
+    expected = alone.score(X[test], y[test], sample_weight=weights[test])
+    assert tree.cv_results_["split0_test_score"][0] == pytest.approx(expected)
+
+
+def test_mistakes_about_numbers():
+    X, y = prices(200)
+    with pytest.raises(ValueError, match="scoring='accuracy' is for classes, and the target is numbers: use 'r2'"):
+        OptimalTreeRegressorCV(1, scoring="accuracy").fit(X, y)
+    with pytest.raises(ValueError, match="is not a score of scikit-learn"):
+        OptimalTreeRegressorCV(1, scoring="r3").fit(X, y)
+    with pytest.raises(ValueError, match="this learner predicts numbers"):
+        OptimalTreeRegressorCV(1).fit(X, np.where(y > 500, "dear", "cheap"))
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    with pytest.warns(DataWarning, match="the rows are sorted by the target"):
+        OptimalTreeRegressorCV(1, cv=KFold(3)).fit(frame, np.sort(y))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DataWarning)
+        OptimalTreeRegressorCV(1, cv=KFold(3)).fit(frame, y)

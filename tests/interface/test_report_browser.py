@@ -21,6 +21,8 @@ MAKERS = [
     report_models.many_nodes,
     report_models.many_classes,
     report_models.hostile,
+    report_models.numbers,
+    report_models.actions,
 ]
 
 

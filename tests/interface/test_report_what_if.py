@@ -108,6 +108,20 @@ def at_thresholds(model, X, n=1000):
     return rows
 
 
+@pytest.mark.parametrize("make", [report_models.numbers, report_models.actions])
+def test_it_does_so_for_numbers_and_actions(reports, make):
+    report = reports(make).open()
+    rows = at_thresholds(report.model, report.X)
+    words = Words(report.model.model_, report.model._names())
+    said = [words.says(leaf) for leaf in evaluate.apply(report.model.model_, rows).tolist()]
+    assert asked(report, "classOf", rows) == said
+    assert len(set(said)) > 1
+    answer = report.one("#pw-answer").text
+    assert "training rows come here" in answer
+    assert "Smallest change" not in answer
+    report.assert_quiet()
+
+
 @pytest.mark.parametrize("make", [report_models.timed, report_models.levelled, report_models.many_levels])
 def test_it_does_so_for_every_kind_of_column(reports, make):
     report = reports(make).open()

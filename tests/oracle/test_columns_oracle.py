@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from proofwood.engines.trees import SearchOptions, solve
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import Result
+from strategies import usable_simd
 
 
 def learn(X: FloatArray, y: IntArray, depth: int, *, packed: bool = True) -> Result:
@@ -30,6 +32,69 @@ def test_columns_in_the_opposite_order_are_left_out(n_values: int, packed: bool)
     assert both.model == alone.model
     assert (both.objective, both.lower_bound) == (alone.objective, alone.lower_bound)
     assert both.stats.counters == alone.stats.counters  # nothing more was searched
+
+
+def views_of(X: FloatArray) -> FloatArray:
+    """Both views of each column, side by side: missing values below, then above."""
+    below, above = np.where(np.isnan(X), -1e9, X), np.where(np.isnan(X), 1e9, X)
+    return np.stack([below, above], axis=2).reshape(len(X), -1)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("simd", usable_simd())
+def test_both_views_of_a_column_with_gaps_are_walked_over_at_once(n_classes: int, simd: Any) -> None:
+    """Apart, the views are not recognised as those of one column, and each is walked over by itself."""
+    for seed in range(12):
+        rng = np.random.default_rng([seed, n_classes])
+        X = rng.integers(0, int(rng.choice([3, 9, 500])), (int(rng.choice([20, 90, 400])), 3)).astype(float)
+        X[rng.random(X.shape) < rng.choice([0.02, 0.2, 0.7], 3)] = np.nan
+        score = np.nan_to_num(X[:, 0], nan=rng.uniform(0, 9)) + np.nan_to_num(X[:, 1], nan=rng.uniform(0, 9))
+        y = np.digitize(score + rng.normal(size=len(X)), np.quantile(score, np.arange(1, n_classes) / n_classes))
+        weights = rng.integers(1, 40, len(X)).astype(float) if seed % 3 == 0 else np.ones(len(X))
+        side_by_side = views_of(X)
+        options = SearchOptions(packed=False, simd=simd)
+        found = [
+            solve(
+                TreeProblem.from_arrays(table, y.astype(np.int64), max_depth=2 + seed % 2, sample_weight=weights),
+                options=options,
+            )
+            for table in (side_by_side, side_by_side[:, [0, 2, 4, 1, 3, 5]])
+        ]
+        assert found[0].objective == found[0].lower_bound == found[1].objective, seed
+
+
+@pytest.mark.parametrize("simd", usable_simd())
+def test_rows_of_the_least_value_need_no_walk(simd: Any) -> None:
+    """In the opposite order they have the greatest value, and are walked over."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = np.maximum(0, rng.integers(-9, int(rng.choice([3, 9, 40])), (int(rng.choice([20, 90, 400])), 4))).astype(
+            float
+        )
+        y = ((X[:, 1] > 2) ^ (X[:, 2] > 0) ^ (rng.random(len(X)) < 0.2)).astype(np.int64)
+        weights = rng.integers(1, 40, len(X)).astype(float) if seed % 2 == 0 else np.ones(len(X))
+        options = SearchOptions(packed=False, merge_rows=False, simd=simd)
+        found = [
+            solve(TreeProblem.from_arrays(table, y, max_depth=2 + seed % 2, sample_weight=weights), options=options)
+            for table in (X, -X)
+        ]
+        assert found[0].objective == found[0].lower_bound == found[1].objective, seed
+
+
+@pytest.mark.parametrize("simd", usable_simd())
+@pytest.mark.parametrize("seed", range(4))
+def test_coarse_walks_over_many_columns_change_nothing(seed: int, simd: Any) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(1030 + 37 * seed, 520))
+    X[:, seed::3] = np.maximum(0, np.round(X[:, seed::3] * 2))
+    noise = rng.random(len(X)) < 0.1
+    y = (((X[:, 200] > 0.3) & (X[:, 7] > 0)) | (X[:, 90] > 1.2)) ^ noise
+    problem = TreeProblem.from_arrays(X, y.astype(np.int64), max_depth=2, alpha=0.01 * (seed % 2))
+    plain = solve(problem, options=SearchOptions(coarse=False))
+    coarse = solve(problem, options=SearchOptions(simd=simd))
+    assert coarse.model == plain.model
+    assert (coarse.objective, coarse.lower_bound) == (plain.objective, plain.lower_bound)
+    assert coarse.stats.counters["row_visits"] != plain.stats.counters["row_visits"]  # walks were made
 
 
 def test_of_two_opposite_columns_the_first_is_tested() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from proofwood.show.exports.python import to_python
 from proofwood.show.exports.rules import rules
 from proofwood.show.exports.source import Exported
 from proofwood.show.exports.sql import to_sql
-from tests.printed import plain_holds
+from tests.printed import plain_holds, said_by
 from tests.strategies import examples
 from tests.tables import table_of
 
@@ -98,12 +99,24 @@ def rows(draw: st.DrawFn) -> tuple[list[dict[str, Any]], np.ndarray]:
     return found, np.array(numbers, dtype=float)
 
 
+def exported(
+    table: NodeTable, columns: Sequence[Column], numbers: np.ndarray, *, says: str
+) -> tuple[Exported, list[Any]]:
+    """A model whose leaves say classes, actions, or numbers of all digits; and what it predicts."""
+    if says != "classes":
+        k = 3 if says == "actions" else 1
+        table = table.changed(values=np.arange(float(k * table.n_nodes)).reshape(-1, k) / 3 - 1.5)
+    if says != "numbers":
+        return Exported(table, columns, np.arange(3), True), evaluate.predict(table, numbers).tolist()
+    return Exported(table, columns, None, True), table.values[evaluate.apply(table, numbers), 0].tolist()
+
+
+@pytest.mark.parametrize("says", ["classes", "numbers", "actions"])
 @examples(2.0)
 @given(table=diagrams(), given_rows=rows())
-def test_programs_queries_and_rules_predict_what_the_table_predicts(table, given_rows):
+def test_programs_queries_and_rules_predict_what_the_table_predicts(says, table, given_rows):
     plain, numbers = given_rows
-    expected = evaluate.predict(table, numbers).tolist()
-    model = Exported(table, COLUMNS, np.arange(3), True)
+    model, expected = exported(table, COLUMNS, numbers, says=says)
     session: dict[str, Any] = {}
     exec(to_python(model), session)
     assert [session["predict"](row) for row in plain] == expected
@@ -114,7 +127,7 @@ def test_programs_queries_and_rules_predict_what_the_table_predicts(table, given
     listed, place = rules(model), {column.name: j for j, column in enumerate(COLUMNS)}
     for row, of_row, label in zip(plain, numbers.tolist(), expected, strict=True):
         about = list(row.values()), of_row, place, COLUMNS
-        assert [rule["class"] for rule in listed if all(plain_holds(one, *about) for one in rule["conditions"])] == [
+        assert [said_by(rule) for rule in listed if all(plain_holds(one, *about) for one in rule["conditions"])] == [
             label
         ]
 
@@ -148,13 +161,15 @@ def test_thresholds_over_codes_do_what_level_sets_do(table, given_rows):
 
 @pytest.mark.needs("onnx", "onnxruntime")
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("says", ["classes", "numbers", "actions"])
 @examples(0.3)
 @given(table=diagrams(), given_rows=rows())
-def test_onnx_predicts_what_the_table_predicts(table, given_rows):
+def test_onnx_predicts_what_the_table_predicts(says, table, given_rows):
     import onnxruntime
 
     numbers = given_rows[1]
     columns = [Column("x"), Column("y"), Column("code", Kind.NOMINAL), Column("size")]  # numbers all
-    made = to_onnx(Exported(table, columns, np.arange(3), True))
+    model, expected = exported(table, columns, numbers, says=says)
+    made = to_onnx(model)
     session = onnxruntime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
-    assert session.run(["label"], {"X": numbers})[0].tolist() == evaluate.predict(table, numbers).tolist()
+    assert session.run(None, {"X": numbers})[0].tolist() == expected

@@ -48,6 +48,18 @@ _SHARE = record(
         "interval": described(listing(NUMBER), "95 % Wilson interval of the share in the population of these rows"),
     }
 )
+_NUMBERS = nullable(
+    record(
+        {
+            "what": described(TEXT, "root mean squared error, or mean reward"),
+            "then": nullable(NUMBER, "in training"),
+            "now": nullable(NUMBER, "null without rows"),
+            "held_out": nullable(NUMBER, "on the held-out rows of the cross-validation"),
+            "mean_now": nullable(NUMBER, "mean number of the new rows"),
+        }
+    ),
+    "figures of a model of numbers; null without --target, and for classes",
+)
 _RANGE = nullable(listing(TEXT), "least and greatest value; null for categories, and where not known")
 register(
     "drift",
@@ -71,6 +83,7 @@ register(
                     "now": _SHARE,
                     "error_then": nullable(NUMBER, "share of the training weight that is of other classes"),
                     "wrong_now": nullable(_SHARE, "wrong predictions; null without labels or rows"),
+                    "numbers": _NUMBERS,
                 }
             )
         ),
@@ -103,6 +116,7 @@ register(
             ),
             "wrong predictions; null without --target, or if a column cannot be read",
         ),
+        "numbers": _NUMBERS,
         "findings": listing(
             record(
                 {

@@ -210,11 +210,11 @@ def _baseline(model: Any) -> tuple[str, float]:
     if table.loss is None:
         weight = table.weight[0]
         return str(model.classes_[weight.argmax()]), float(weight.sum() - weight.max())
-    answers, cost = answers_of(model), float(table.loss[0])
-    if answers:
-        return str(answers[int(table.label[0])]), cost
-    what = "rate" if predicts(model) is Predicts.TIMES else "mean"
-    return f"the {what}, {figure(float(table.values[0, 0]))}", cost
+    answers = answers_of(model)
+    if not answers:
+        what = "rate" if predicts(model) is Predicts.TIMES else "mean"
+        return f"the {what}, {figure(float(table.values[0, 0]))}", float(table.loss[0])
+    return str(answers[int(table.label[0])]), float(table.loss[0])
 
 
 def _baseline_text(model: Any) -> str:
@@ -224,8 +224,9 @@ def _baseline_text(model: Any) -> str:
     answer, cost = _baseline(model)
     if model.model_.loss is None:
         return f"{cost:,.10g} of {model.model_.weight[0].sum():,.10g} wrong if always {answer}"
-    shares = getattr(model, "criterion", "") in ("log_loss", "gini")  # of classes, and not one of these
-    return f"{figure(cost)} {model.result_.unit} {'with one leaf' if shares else f'if always {answer}'}"
+    unit = model.result_.unit.partition(" + ")[0]
+    what = "in a single leaf" if unit in ("log loss", "Gini impurity") else f"if always {answer}"
+    return f"{figure(cost)} {unit} {what}"
 
 
 def _cart_cost(model: Any, features: pl.DataFrame, numbers: Any) -> float | None:
@@ -254,8 +255,8 @@ def _cart_errors(model: Any, features: pl.DataFrame, labels: Any) -> int | None:
 
     if not isinstance(model, OptimalTreeClassifier) or model.max_depth == 0 or not model.schema_.plain:
         return None
-    if model.class_weight is not None or model.criterion != "errors":
-        return None  # the objective is no number of errors, but this is
+    if model.class_weight is not None or model.criterion != "errors" or model.cost_matrix is not None:
+        return None  # the objective is no number of errors
     codes = np.unique(model.to_labels(labels), return_inverse=True)[1]
     X = model.to_numbers(features)
     return greedy_errors(X, codes, max_depth=model.max_depth, min_rows=model.min_samples_leaf)

@@ -1,4 +1,4 @@
-"""``compare``: fits classifiers on the same folds, and scores them on the rows that each fold holds out."""
+"""``compare``: fits models on the same folds, and scores them on the rows that each fold holds out."""
 
 from __future__ import annotations
 
@@ -11,94 +11,38 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, clone
-from sklearn.dummy import DummyClassifier
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.base import BaseEstimator, clone, is_regressor
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
-from proofwood.comparison.growing import GrowingEnsemble
-from proofwood.comparison.one_hot import OneHotTable
+from proofwood.comparison.growing import Growing
+from proofwood.comparison.models import BASELINE, MEAN, default_models
 from proofwood.comparison.result import ComparedModel, Comparison
 from proofwood.data.schema import forms_of, training_table
-from proofwood.data.targets import banded
-from proofwood.estimators.choice import score_name
-from proofwood.estimators.classifier import FittedClassifier
+from proofwood.data.targets import are_numbers, banded
+from proofwood.estimators import reporting
+from proofwood.estimators.choice import R_SQUARED, score_name
+from proofwood.estimators.fitted import FittedModel
 from proofwood.estimators.folds import baseline_score, folds_of, require_score
 from proofwood.estimators.input import classes_and_codes, features_and_labels, labels_of, with_row_index
-from proofwood.estimators.optimal_tree import OptimalTreeClassifier
-from proofwood.estimators.optimal_tree_cv import OptimalTreeCV
-from proofwood.estimators.reporting import told_lines
+from proofwood.estimators.number_learner import numbers_of
 from proofwood.exceptions import DataError, DataWarning, OptimalityWarning
 from proofwood.hints import About, Hint, parameter
 from proofwood.model.node_table import FloatArray
 from proofwood.printable import shown
 from proofwood.result import Status
 
-PRUNING = (0.0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02)
-"""The values of ``ccp_alpha`` among which cross-validation chooses for the pruned tree of scikit-learn."""
 UNBOUNDED = (-np.inf, np.inf)
-SHARES = dict.fromkeys(("accuracy", "balanced accuracy", "roc auc", "f1", "precision", "recall"), (0.0, 1.0))
+SHARES = {
+    **dict.fromkeys(("accuracy", "balanced accuracy", "roc auc", "f1", "precision", "recall"), (0.0, 1.0)),
+    R_SQUARED: (-np.inf, 1.0),
+}
 """The least and the greatest possible value of each score that has a known range."""
-REFERENCE, BASELINE = "optimal tree, size chosen", "most frequent class"
-"""Names of models that are compared by default: the one that others are measured by, and the lower reference."""
-
-
-def default_models(
-    *,
-    time_limit: float | None = 10.0,
-    categorical_features: Any = None,
-    drop: Any = None,
-    missing_values: Any = None,
-    written_as: Mapping[Any, str | None] | None = None,
-    random_state: int = 0,
-    n_jobs: int | None = None,
-) -> dict[str, BaseEstimator]:
-    """The classifiers that :func:`compare` compares by default, by name.
-
-    They are optimal trees of depth 2 and 3 and one whose size is chosen by cross-validation; trees of scikit-learn
-    (CART) of the same depths and one that is pruned by cross-validation; a random forest and boosted trees, as an upper
-    reference; and the most frequent class, as a lower reference. Classifiers of scikit-learn get the table through
-    :class:`OneHotTable`; forest and boosted trees are a :class:`GrowingEnsemble`.
-
-    Parameters
-    ----------
-    time_limit : float or None
-        Seconds for each fit of an optimal tree, a forest or boosted trees.
-    categorical_features, drop, missing_values, written_as : as for the learners
-    random_state : int
-        Seed of the CART trees, the forest and the boosted trees.
-    n_jobs : int or None
-        Number of threads.
-    """
-    table: dict[str, Any] = {
-        "categorical_features": categorical_features,
-        "drop": drop,
-        "missing_values": missing_values,
-        "written_as": written_as,
-    }
-    exact: dict[str, Any] = {**table, "time_limit": time_limit, "n_jobs": n_jobs}
-
-    def on_numbers(classifier: BaseEstimator) -> Pipeline:
-        return make_pipeline(OneHotTable(**table), classifier)
-
-    pruned = GridSearchCV(DecisionTreeClassifier(random_state=random_state), {"ccp_alpha": list(PRUNING)})
-    forest = RandomForestClassifier(random_state=random_state, n_jobs=n_jobs)
-    boosted = HistGradientBoostingClassifier(random_state=random_state)
-    return {
-        REFERENCE: OptimalTreeCV(**exact),
-        "optimal tree, depth 2": OptimalTreeClassifier(2, **exact),
-        "optimal tree, depth 3": OptimalTreeClassifier(3, **exact),
-        "CART, depth 2": on_numbers(DecisionTreeClassifier(max_depth=2, random_state=random_state)),
-        "CART, depth 3": on_numbers(DecisionTreeClassifier(max_depth=3, random_state=random_state)),
-        "CART, pruned": on_numbers(pruned),
-        "random forest": on_numbers(GrowingEnsemble(forest, time_limit)),
-        "boosted trees": on_numbers(GrowingEnsemble(boosted, time_limit)),
-        BASELINE: on_numbers(DummyClassifier(strategy="most_frequent")),
-    }
 
 
 def compare(
@@ -121,23 +65,28 @@ def compare(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> Comparison:
-    """Compare classifiers on the same folds: accuracy with an interval, leaves, seconds, and what is proved.
+    """Compare models on the same folds: a score with its interval, leaves, seconds, and what is proved.
+
+    They are classifiers, or regressors if the target is numbers: if ``models`` are regressors, or by default if the
+    target has more numbers than classes could be.
 
     Parameters
     ----------
     X : (n_samples, n_features) an array, or a frame with columns of any kind
-    y : (n_samples,) labels, or the name of the column of labels
-    models : dict from name to classifier; :func:`default_models` by default. Each is fitted on ``X`` without changes
+    y : (n_samples,) labels or numbers, or the name of the column of these
+    models : dict from name to classifier, or to regressor; :func:`default_models` by default. Each is fitted on ``X``
+        without changes
     reference : name of the model that the others are compared with; by default the first
     sample_weight : (n_samples,) weights, for fits and scores
     groups : (n_samples,) group of each row; no fold divides a group
     cv : int, splitter or iterable of (train, test)
-        A number of folds, shuffled and with equal shares of the classes, or a splitter, as in scikit-learn. A number
-        with ``groups`` keeps each group in one fold, and gives the same folds for any order of the rows, if the
-        learners can read ``X``. Repeated folds (``RepeatedStratifiedKFold``) give narrower
-        intervals.
-    scoring : str, function of (classifier, X, y), or None
-        The score, as in scikit-learn; None means accuracy.
+        A number of folds, shuffled and with equal shares of the classes, if there are any, or a splitter, as in
+        scikit-learn. A number with ``groups`` keeps each group in one fold, and gives the same folds for any order of
+        the rows, if the learners can read ``X``. Repeated folds (``RepeatedStratifiedKFold``, ``RepeatedKFold``) give
+        narrower intervals.
+    scoring : str, function of (model, X, y), or None
+        The score, as in scikit-learn; None means accuracy, and R² for numbers. ``"neg_root_mean_squared_error"`` is in
+        the unit of the numbers.
     bands : how to cut a target of numbers into classes, as for the learners
     time_limit, categorical_features, drop, missing_values, written_as : as in :func:`default_models`
     random_state, n_jobs : as in :func:`default_models`
@@ -177,31 +126,33 @@ def compare(
         "written_as": written_as,
     }
     values: Any = None
+    if models is not None and (not isinstance(models, Mapping) or not models):
+        raise ValueError(f"models={models!r}: expected a mapping from names to models, with at least one")
+    labels, of_numbers = _target(y, models, bands)
     if models is None:
         values, schema, hints = training_table(X, **table)
         _warn_of_texts(hints)
         table["written_as"] = forms_of(schema)  # parts of the table are read as the whole
-        models = default_models(time_limit=time_limit, **table, random_state=random_state, n_jobs=n_jobs)
+        limits: dict[str, Any] = {"time_limit": time_limit, "n_jobs": n_jobs}
+        models = default_models(of_numbers=of_numbers, **table, random_state=random_state, **limits)
     else:
         with suppress(DataError):  # a table for other models: its rows are shuffled as they stand
             values = training_table(X, **table)[0]
-    if not isinstance(models, Mapping) or not models:
-        raise ValueError(f"models={models!r}: expected a mapping from names to classifiers, with at least one")
     names = list(models)
     reference = names[0] if reference is None else reference
     if reference not in models:
         raise ValueError(f"reference={reference!r} is not a model: expected one of {', '.join(map(repr, names))}")
-    labels, _ = banded(np.asarray(labels_of(y)).reshape(-1), bands)
-    classes, _ = classes_and_codes(labels)  # raises an error before any fit if these are not classes
-    require_score(scoring, classes)
+    # An error before any fit, if these are not classes.
+    require_score(scoring, None if of_numbers else classes_and_codes(labels)[0])
     weights = None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, float), labels.shape)
     values = _numbers(values, labels.size)
     # Each in the order of the table, as hints are about the order of rows.
-    folds = [(np.sort(train), np.sort(test)) for train, test in folds_of(cv, X, labels, groups, random_state, values)]
+    parts = folds_of(cv, X, labels, groups, random_state, values, of_numbers=of_numbers)
+    folds = [(np.sort(train), np.sort(test)) for train, test in parts]
     found: list[ComparedModel] = []
     cut = {"exact": 0, "grown": 0}
     notes: dict[str, None] = {}
-    with told_lines(verbose) as tell:
+    with reporting.told_lines(verbose) as tell:
         for name, model in models.items():
             scorer = check_scoring(model, scoring=scoring)
             fits = []
@@ -211,7 +162,7 @@ def compare(
             scores = [
                 _score(scorer, fit, X, labels, weights, test) for (fit, _), (_, test) in zip(fits, folds, strict=True)
             ]
-            exact = [_last(fit) for fit, _ in fits if isinstance(_last(fit), FittedClassifier)]
+            exact = [_last(fit) for fit, _ in fits if isinstance(_last(fit), FittedModel)]
             cut["exact"] += sum(fit.status_ is Status.FEASIBLE for fit in exact)
             cut["grown"] += sum(_is_cut(fit) for fit, _ in fits)
             sizes = [leaves_of(fit) for fit, _ in fits]
@@ -226,34 +177,62 @@ def compare(
             )
     for note in notes:
         warnings.warn(f"in the first fold: {note}", DataWarning, stacklevel=2)
-    if useless := _no_better(found, labels, folds, scoring, weights):
+    if useless := _no_better(found, labels, folds, scoring, weights, of_numbers=of_numbers):
         warnings.warn(DataWarning(str(useless), [useless]), stacklevel=2)
     said = _limits_reached(**cut)
     if said:
         warnings.warn(said, OptimalityWarning, stacklevel=2)
     share = float(np.mean([len(test) / len(train) for train, test in folds]))
-    score = score_name(scoring)
+    score = score_name(scoring, of_numbers=of_numbers)
     return Comparison(tuple(found), reference, score, share, labels.size, SHARES.get(score, UNBOUNDED))
 
 
+def _target(y: Any, models: Mapping[str, BaseEstimator] | None, bands: Any) -> tuple[npt.NDArray[Any], bool]:
+    """(n_rows,) labels or numbers, and whether they are numbers."""
+    if models is not None:
+        regressors = [name for name, model in models.items() if is_regressor(model)]
+        if regressors and len(regressors) < len(models):
+            other = next(name for name in models if name not in regressors)
+            raise ValueError(
+                f"{regressors[0]!r} is a regressor and {other!r} is not: expected only classifiers, or only regressors"
+            )
+        if regressors:
+            if bands is not None:
+                raise ValueError("bands cut numbers into classes, and the models are regressors: leave them out")
+            return numbers_of(y).reshape(-1), True
+    labels, _ = banded(np.asarray(labels_of(y)).reshape(-1), bands)
+    if models is None and are_numbers(labels):
+        return numbers_of(labels), True
+    return labels, False
+
+
 def _no_better(
-    found: Sequence[ComparedModel], labels: npt.NDArray[Any], folds: Sequence[Any], scoring: Any, weights: Any
+    found: Sequence[ComparedModel],
+    labels: npt.NDArray[Any],
+    folds: Sequence[Any],
+    scoring: Any,
+    weights: Any,
+    *,
+    of_numbers: bool,
 ) -> Hint | None:
-    """A hint about the models that score no more than always predicting the most frequent class; None if all do."""
-    scorer = check_scoring(DummyClassifier(), scoring=scoring)
+    """A hint about the models that score no more than the most frequent class, or the mean; None if all do."""
+    scorer = check_scoring(DummyRegressor() if of_numbers else DummyClassifier(), scoring=scoring)
     baselines = [
-        baseline_score(scorer, labels[train], labels[test], None if weights is None else weights[test])
+        baseline_score(
+            scorer, labels[train], labels[test], None if weights is None else weights[test], of_numbers=of_numbers
+        )
         for train, test in folds
     ]
     mean = float(np.mean(baselines))
-    names = [one.name for one in found if one.name != BASELINE and float(np.mean(one.scores)) <= mean]
+    names = [one.name for one in found if one.name not in (BASELINE, MEAN) and float(np.mean(one.scores)) <= mean]
     if not names:
         return None
     what = "is" if len(names) == 1 else "are"
+    always = "the mean" if of_numbers else "the most frequent class"
     return Hint(
         About.BASELINE,
         (),
-        f"{shown(names, 5)} {what} no better than always predicting the most frequent class ({mean:.3g})",
+        f"{shown(names, 5)} {what} no better than always predicting {always} ({mean:.3g})",
     )
 
 
@@ -324,7 +303,7 @@ def _fitted(
         raise
     seconds = time.perf_counter() - started
     learner = _last(fit)
-    if isinstance(learner, FittedClassifier) and (
+    if isinstance(learner, FittedModel) and (
         learner.result_.stats.stopped_by == "interrupt" or getattr(learner, "_interrupted", False)
     ):
         raise KeyboardInterrupt  # the learner ended normally after Ctrl-C; end the comparison too
@@ -339,16 +318,18 @@ def _fitted(
 def _is_cut(fit: Any) -> bool:
     """Whether a time limit ended the growth of an ensemble."""
     last = fit.steps[-1][1] if isinstance(fit, Pipeline) else fit
-    return isinstance(last, GrowingEnsemble) and last.cut_
+    return isinstance(last, Growing) and last.cut_
 
 
 def _last(fit: Any) -> Any:
-    """The classifier inside ``fit``: the last step of a pipeline, the best estimator of a search, or ``fit`` itself."""
+    """The model inside ``fit``: the last step of a pipeline, the best estimator of a search, or ``fit`` itself."""
     while True:
         if isinstance(fit, Pipeline):
             fit = fit.steps[-1][1]
-        elif isinstance(fit, GrowingEnsemble):
-            fit = fit.classifier_
+        elif isinstance(fit, Growing):
+            fit = fit.ensemble_
+        elif isinstance(fit, TransformedTargetRegressor):
+            fit = fit.regressor_
         elif isinstance(fit, GridSearchCV):
             fit = fit.best_estimator_
         else:
@@ -356,11 +337,11 @@ def _last(fit: Any) -> Any:
 
 
 def leaves_of(fit: Any) -> int | None:
-    """The number of leaves in all trees of a fitted classifier; None if they cannot be counted."""
+    """The number of leaves in all trees of a fitted model; None if they cannot be counted."""
     fit = _last(fit)
-    if isinstance(fit, HistGradientBoostingClassifier):
+    if isinstance(fit, (HistGradientBoostingClassifier, HistGradientBoostingRegressor)):
         return int(sum(tree.get_n_leaf_nodes() for trees in fit._predictors for tree in trees))
-    if isinstance(fit, DummyClassifier):
+    if isinstance(fit, (DummyClassifier, DummyRegressor)):
         return 1
     if hasattr(fit, "get_n_leaves"):
         return int(fit.get_n_leaves())
@@ -371,11 +352,11 @@ def leaves_of(fit: Any) -> int | None:
     return None if any(count is None for count in counts) else sum(count or 0 for count in counts)
 
 
-def _proof(fits: list[FittedClassifier]) -> str:
+def _proof(fits: list[FittedModel]) -> str:
     """A text that says what is proved about the fits of one learner; empty without fits."""
     if not fits:
         return ""
-    proved = sum(fit.status_ is Status.OPTIMAL for fit in fits)
+    proved = sum(reporting.proved(fit) for fit in fits)
     tests = " for these tests" if any(fit.result_.scope for fit in fits) else ""
     told = f"optimal{tests} in {proved} of {len(fits)} folds"
     if proved == len(fits):

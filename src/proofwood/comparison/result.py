@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ComparedModel:
-    """The results of one classifier on all folds.
+    """The results of one model on all folds.
 
     Parameters
     ----------
-    name : name of the classifier
+    name : name of the model
     scores : (n_folds,) scores on the rows that each fold holds out
     seconds : mean wall-clock seconds of a fit
     leaves : mean number of leaves in all its trees; None if they cannot be counted
@@ -46,7 +46,7 @@ class ComparedModel:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The results of several classifiers on the same folds.
+    """The results of several models on the same folds.
 
     Parameters
     ----------

@@ -51,8 +51,8 @@ def no_classes(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> NotClasse
     labels : (n_rows,) labels, none missing
     classes : the distinct ones, sorted
     """
-    many = classes.size > MOST_CLASSES or FEW_CLASSES < classes.size > labels.size / ROWS_PER_CLASS
-    if not many and not _have_parts(classes):
+    parts, many = _parts_and_many(labels, classes)
+    if not parts and not many:
         return None
     what = {"i": "numbers", "u": "numbers", "f": "numbers", "M": "dates", "m": "durations"}.get(classes.dtype.kind)
     if what is not None:
@@ -94,6 +94,18 @@ def require_classes(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> None
         f"{', or '.join(ways)}. If they name classes, turn them into text, "
         f"{way_out('for example with y.astype(str)', 'such as c1, c2')}"
     )
+
+
+def are_numbers(labels: npt.NDArray[Any]) -> bool:
+    """Whether a target holds numbers that no learner takes for classes: fractions, or many different ones."""
+    return labels.dtype.kind in "iuf" and any(_parts_and_many(labels, np.unique(labels)))
+
+
+def _parts_and_many(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> tuple[bool, bool]:
+    """Whether there are fractions, and whether there are too many different values for classes."""
+    return _have_parts(
+        classes
+    ), classes.size > MOST_CLASSES or FEW_CLASSES < classes.size > labels.size / ROWS_PER_CLASS
 
 
 def _shown(asked: Any) -> str:

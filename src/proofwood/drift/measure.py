@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from proofwood.data.kinds import CATEGORIES, Kind
 from proofwood.drift.errors import OF_BASELINE, OF_TRAINING, compared, training_error
 from proofwood.drift.exact import differs, has_new_levels, holm, is_beyond
+from proofwood.drift.numbers import number_drift
 from proofwood.drift.parts import About, ColumnDrift, ErrorDrift, Finding, LeafDrift, Share, finding, leaf_name
 from proofwood.drift.rows import TestedRows, new_rows
 from proofwood.estimators.input import codes_of, features_and_labels, labels_of
@@ -63,10 +64,18 @@ def measured(model: Any, X: Any, y: Any, asked: Asked) -> dict[str, Any]:
     then = int(table.rows[0])
     if then == 0:
         raise ValueError("the model does not count its training rows: fit it again to compare new rows with them")
+    of_numbers = table.values is not None
+    if of_numbers and asked.expected_error is not None:
+        raise ValueError(
+            "expected_error is a share of wrong predictions, and the model predicts no class: leave it out"
+        )
+    if y is not None and hasattr(model, "curves_"):
+        raise ValueError("times of new rows are not compared with those of training yet: leave out y_new")
     if y is not None:
-        X, y = features_and_labels(X, y)
+        X, y = features_and_labels(X, y, several=model._several_targets)
     rows = new_rows(model, X)
-    codes = None if y is None else _codes(model, y, rows.count)
+    codes = None if y is None or of_numbers else _codes(model, y, rows.count)
+    targets = model._new_targets(y, rows.count, "y_new") if y is not None and of_numbers else None
     words = Words(table, model._names())
     weighted = not np.array_equal(table.weight.sum(axis=1), table.rows)
     columns: list[ColumnDrift] = []
@@ -75,7 +84,8 @@ def measured(model: Any, X: Any, y: Any, asked: Asked) -> dict[str, Any]:
     for j in table.tested_columns:
         columns.append(_column(model, words, rows, j))
         of_columns += _column_tests(model, rows, j, columns[-1])
-    leaves, errors = _at_leaves(model, words, rows, codes)
+    ends = None if rows.unreadable else apply(_compact(table), _values(table, rows))
+    leaves, errors = ((), None) if ends is None else _at_leaves(model, words, ends, codes, targets)
     if errors is not None:
         errors, of_errors = compared(model, errors, rows, asked.expected_error, weighted=weighted)
     return {
@@ -86,6 +96,7 @@ def measured(model: Any, X: Any, y: Any, asked: Asked) -> dict[str, Any]:
         "leaves": leaves,
         "columns": tuple(columns),
         "errors": errors,
+        "numbers": None if ends is None or targets is None else number_drift(model, ends, targets),
         "findings": _corrected((_leaf_tests(leaves), of_columns, of_errors), asked),
         "weighted": weighted,
         "notes": tuple(_notes(model, rows, errors, weighted=weighted)),
@@ -133,6 +144,10 @@ def _notes(model: Any, rows: TestedRows, errors: ErrorDrift | None, *, weighted:
     if weighted:
         yield gettext(
             "training rows had weights: rows are counted without them, and errors in training are shares of weight"
+        )
+    if model.model_.values is not None:
+        yield gettext(
+            "errors of numbers and rewards raise no alarm: no test of their mean holds for every distribution"
         )
     if errors is not None and errors.source in ("", gettext(OF_BASELINE), gettext(OF_TRAINING)):
         which = gettext("errors raise no alarm")
@@ -263,13 +278,17 @@ def _fractions(model: Any, rows: TestedRows, j: int, found: ColumnDrift) -> Iter
 
 
 def _at_leaves(
-    model: Any, words: Words, rows: TestedRows, codes: IntArray | None
+    model: Any, words: Words, ends: IntArray, codes: IntArray | None, targets: FloatArray | None
 ) -> tuple[tuple[LeafDrift, ...], ErrorDrift | None]:
-    """Rows and errors at each leaf, and all errors; nothing if a column cannot be read."""
+    """Rows and errors at each leaf, and all errors.
+
+    Parameters
+    ----------
+    model, words : the model
+    ends : (n_rows,) leaf of each new row
+    codes, targets : (n_rows,) class codes, or (n_rows, k) numbers; None if they are not known
+    """
     table = model.model_
-    if rows.unreadable:
-        return (), None
-    ends = apply(_compact(table), _values(table, rows))
     counts = np.bincount(ends, minlength=table.n_nodes)
     wrong = None if codes is None else codes != table.label[ends]
     at_leaf = None if wrong is None else np.bincount(ends[wrong], minlength=table.n_nodes)
@@ -277,23 +296,31 @@ def _at_leaves(
     found = []
     for leaf in np.flatnonzero(table.feature == LEAF).tolist():
         now = int(counts[leaf])
-        weight = float(table.weight[leaf].sum())
         found.append(
             LeafDrift(
                 node=leaf,
                 rule=rules.get(leaf, ""),
-                prediction=words.class_name(int(table.label[leaf])),
+                prediction=words.says(leaf),
                 then=Share(int(table.rows[leaf]), int(table.rows[0])),
-                now=Share(now, rows.count),
-                error_then=1 - float(table.weight[leaf, table.label[leaf]]) / weight if weight else math.nan,
+                now=Share(now, ends.size),
+                error_then=_error_at(table, leaf),
                 wrong_now=None if at_leaf is None or not now else Share(int(at_leaf[leaf]), now),
+                numbers=None if targets is None else number_drift(model, ends, targets, leaf),
             )
         )
     if codes is None or wrong is None:
         return tuple(found), None
     unknown = int(np.count_nonzero(codes == table.n_classes))
-    errors = ErrorDrift(Share(int(wrong.sum()), rows.count), training_error(table), None, "", unknown)
+    errors = ErrorDrift(Share(int(wrong.sum()), ends.size), training_error(table), None, "", unknown)
     return tuple(found), errors
+
+
+def _error_at(table: NodeTable, leaf: int) -> float:
+    """The share of the training weight at a leaf that is of other classes; NaN without weight, or without classes."""
+    weight = float(table.weight[leaf].sum())
+    if not weight or table.values is not None:
+        return math.nan
+    return 1 - float(table.weight[leaf, table.label[leaf]]) / weight
 
 
 def _values(table: NodeTable, rows: TestedRows) -> FloatArray:

@@ -65,6 +65,27 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
+class NumberDrift:
+    """Figures about numbers, then (in training) and now; no test compares them.
+
+    Parameters
+    ----------
+    what : the figure: the root of the mean squared error, or the mean reward
+    then : in training, by weight; an error is lower there, since the model was chosen by it. NaN if the model does not
+        keep it
+    now : of the new rows; NaN without rows
+    held_out : on the held-out rows of the cross-validation; NaN if there were none
+    mean_now : mean number of the new rows; NaN for rewards
+    """
+
+    what: str
+    then: float
+    now: float
+    held_out: float = math.nan
+    mean_now: float = math.nan
+
+
+@dataclass(frozen=True, slots=True)
 class LeafDrift:
     """The rows at one leaf, then (in training) and now.
 
@@ -72,11 +93,12 @@ class LeafDrift:
     ----------
     node : index of the leaf in ``model_``
     rule : the conditions on the way to the leaf in words; empty for diagrams, where several ways lead to a leaf
-    prediction : its class, as text
+    prediction : its class, action or number, as text
     then, now : its rows among all rows
     error_then : share of its training weight that is of other classes; lower than that of new rows, since the model was
-        chosen by it. NaN without training weight
+        chosen by it. NaN without training weight, and if the model predicts no class
     wrong_now : wrong predictions among its new rows; None without labels or rows
+    numbers : figures of numbers or rewards; None without targets, and for classes
     """
 
     node: int
@@ -86,6 +108,7 @@ class LeafDrift:
     now: Share
     error_then: float
     wrong_now: Share | None
+    numbers: NumberDrift | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +198,7 @@ def plain(value: Any) -> Any:
     """A value of this module, or what is inside one, as plain values, with None for NaN."""
     if isinstance(value, Share):
         return value.to_dict()
-    if isinstance(value, (LeafDrift, ColumnDrift, ErrorDrift, Finding)):
+    if isinstance(value, (LeafDrift, ColumnDrift, ErrorDrift, NumberDrift, Finding)):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, tuple):
         return [plain(item) for item in value]

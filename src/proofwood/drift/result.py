@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from proofwood.drift import show
 from proofwood.drift.measure import Asked, measured
-from proofwood.drift.parts import ColumnDrift, ErrorDrift, Finding, LeafDrift, plain
+from proofwood.drift.parts import ColumnDrift, ErrorDrift, Finding, LeafDrift, NumberDrift, plain
 from proofwood.files import write_whole
 from proofwood.language import ENGLISH, gettext, ngettext, number, speaking
 
 if TYPE_CHECKING:
-    from proofwood.estimators.classifier import FittedClassifier
+    from proofwood.estimators.fitted import FittedModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +29,14 @@ class Drift:
     new_rows : number of new rows
     leaves : rows and errors at each leaf; empty if a column cannot be read
     columns : values of each column that the model tests
-    errors : wrong predictions; None without labels, or if a column cannot be read
+    errors : wrong predictions; None without labels, if a column cannot be read, and for models of numbers
     findings : all tests, those with the least corrected p-value first
     false_alarms : greatest probability of an alarm if nothing changed
     tolerance : least change of a share that is drift
     weighted : whether training rows had weights. Rows are counted without weights, training errors are weights
     notes : what could not be compared, and why
     language : language of all texts
+    numbers : squared errors, or rewards, then and now, without a test; None without targets, and for classes
     """
 
     model: str
@@ -51,11 +52,12 @@ class Drift:
     weighted: bool
     notes: tuple[str, ...]
     language: str = ENGLISH
+    numbers: NumberDrift | None = None
 
     @classmethod
     def of(
         cls,
-        model: FittedClassifier,
+        model: FittedModel,
         X_new: Any,
         y_new: Any = None,
         *,
@@ -70,10 +72,12 @@ class Drift:
         ----------
         model : fitted or loaded model
         X_new : new rows. A frame needs the columns that the model tests, an array all columns of training
-        y_new : their labels, or the name of the column of labels; None if they are not known
+        y_new : their labels, or the name of the column of labels; None if they are not known. Numbers of a regressor
+            and rewards of a policy are shown beside those of training, without a test: no test of a mean of numbers
+            that have no known bounds holds for every distribution
         expected_error : share of wrong predictions that new rows may have, such as that of a test set. By default that
             of the held-out rows of the cross-validation; without one, that of training, allowing for the choice of the
-            model, which lets only a large rise raise an alarm
+            model, which lets only a large rise raise an alarm. Only for models of classes
         false_alarms : greatest probability of an alarm if all rows come from the same population
         tolerance : least change of a share that is drift, such as 0.02; smaller changes raise no alarm
         language : language of all texts, such as ``"de"``
@@ -145,6 +149,7 @@ class Drift:
             "leaves": [plain(leaf) for leaf in self.leaves],
             "columns": [plain(column) for column in self.columns],
             "errors": None if self.errors is None else plain(self.errors),
+            "numbers": None if self.numbers is None else plain(self.numbers),
             "findings": [plain(finding) for finding in self.findings],
             "false_alarms": self.false_alarms,
             "tolerance": self.tolerance,

@@ -13,12 +13,13 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from proofwood import __version__
-from proofwood.drift.parts import About, ColumnDrift, Finding, LeafDrift, Share, leaf_name
+from proofwood.drift.parts import About, ColumnDrift, Finding, LeafDrift, NumberDrift, Share, leaf_name
 from proofwood.language import day, gettext, ngettext, number
 from proofwood.printable import cut, printable
 from proofwood.report.page import FOLDER as REPORT
 from proofwood.report.page import templates
 from proofwood.report.words import share
+from proofwood.result import figure
 
 MOST_LEAVES = 40
 """Most leaves in a text; a page has all."""
@@ -99,6 +100,8 @@ def _facts(drift: Any) -> list[tuple[str, str]]:
             chance=share(drift.moved_by_chance),
         )
         found.append((gettext("moved"), text))
+    if drift.numbers is not None:
+        found.append((drift.numbers.what, _numbers(drift.numbers)))
     if drift.errors is not None:
         found.append((gettext("wrong"), _errors(drift)))
         if drift.errors.unknown:
@@ -109,6 +112,19 @@ def _facts(drift: Any) -> list[tuple[str, str]]:
             )
             found.append((gettext("unknown"), text))
     return found
+
+
+def _numbers(found: NumberDrift) -> str:
+    parts = [gettext("now %(number)s", number=_figure(found.now))]
+    parts.append(gettext("in training %(number)s", number=_figure(found.then)))
+    if not math.isnan(found.held_out):
+        source = gettext("on the held-out rows of the cross-validation")
+        parts.append(f"{_figure(found.held_out)} {source}")
+    return "; ".join(parts)
+
+
+def _figure(value: float) -> str:
+    return "–" if math.isnan(value) else number(figure(value))
 
 
 def _errors(drift: Any) -> str:
@@ -143,15 +159,16 @@ def _column_head() -> tuple[str, ...]:
 
 def _leaf_head(drift: Any) -> tuple[str, ...]:
     """Weights and counts stand side by side and cannot be compared: the head says which is which."""
-    return (
-        gettext("leaf"),
-        gettext("predicts"),
-        gettext("rows then"),
-        gettext("rows now (95 %)"),
+    figures = (
         gettext("wrong then (weight)") if drift.weighted else gettext("wrong then"),
         gettext("wrong now (95 %)"),
-        gettext("way"),
     )
+    if drift.numbers is not None and math.isnan(drift.numbers.mean_now):
+        figures = (gettext("mean reward then"), gettext("mean reward now"))
+    elif drift.numbers is not None:
+        figures = (gettext("spread then"), gettext("error now (mean)"))
+    head = (gettext("leaf"), gettext("predicts"), gettext("rows then"), gettext("rows now (95 %)"))
+    return (*head, *figures, gettext("way"))
 
 
 def _leaf_cells(leaf: LeafDrift, rule: int | None = WIDEST) -> list[str]:
@@ -161,10 +178,17 @@ def _leaf_cells(leaf: LeafDrift, rule: int | None = WIDEST) -> list[str]:
         leaf.prediction,
         f"{number(f'{leaf.then.count:,}')} ({share(leaf.then.share)})",
         _with_interval(leaf.now),
-        _percent(leaf.error_then),
-        "–" if wrong is None else _with_interval(wrong),
+        _percent(leaf.error_then) if leaf.numbers is None else _figure(leaf.numbers.then),
+        _now(leaf.numbers) if wrong is None else _with_interval(wrong),
         leaf.rule if rule is None else cut(leaf.rule, rule),
     ]
+
+
+def _now(found: NumberDrift | None) -> str:
+    """The figure of the new rows at a leaf, with the mean of their numbers."""
+    if found is None or math.isnan(found.now):
+        return "–"
+    return _figure(found.now) + ("" if math.isnan(found.mean_now) else f" ({_figure(found.mean_now)})")
 
 
 def _with_interval(found: Share) -> str:

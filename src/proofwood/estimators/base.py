@@ -129,7 +129,6 @@ class ProvedLearner(FittedModel, Generic[Rows]):
     callback: Progress | None
     verbose: int
 
-    _several_targets = False  # whether a row has several targets
     _has_labels = True  # whether the target of a row is a label
     _fits_table = False  # whether time_limit="auto" is accepted
     _limits_tests = False  # whether equal tests stay equal at all nodes, also for values that training did not have

@@ -15,6 +15,8 @@ from proofwood.model.node_table import FloatArray, IntArray
 
 AUTO = "auto"
 """Value of ``min_samples_leaf`` that chooses the minimum by the size of the rarest class."""
+R_SQUARED = "R²"
+"""Name of the coefficient of determination, the score of learners of numbers."""
 LEAF_ROWS = 30
 """Rows that a leaf needs for a reliable class share: a share of one half then has a standard error of 0.09."""
 LEAVES_OF_CLASS = 5
@@ -75,10 +77,10 @@ def sizes(max_depths: Sequence[int], minima: Sequence[int]) -> list[Size]:
     return [Size(depth, minimum) for depth, minimum in product(max_depths, minima)]
 
 
-def score_name(scoring: Any) -> str:
+def score_name(scoring: Any, *, of_numbers: bool = False) -> str:
     """The name to show for ``scoring``, a parameter as in scikit-learn, in texts and pictures."""
-    if scoring is None:
-        return "accuracy"
+    if scoring is None or (of_numbers and scoring == "r2"):
+        return R_SQUARED if of_numbers else "accuracy"
     return scoring.replace("_", " ") if isinstance(scoring, str) else "score"
 
 

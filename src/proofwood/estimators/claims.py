@@ -15,7 +15,10 @@ import numpy as np
 
 from proofwood.estimators.base import ProvedLearner
 from proofwood.estimators.constraints import FairnessConstraint, MinSamples, checked
+from proofwood.estimators.number_learner import NumberLearner
 from proofwood.estimators.optimal_diagram import OptimalDiagramClassifier
+from proofwood.estimators.optimal_policy import OptimalPolicyTree
+from proofwood.estimators.reporting import SIZES
 from proofwood.estimators.tree_learner import TreeLearner
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.result import Result, Status
@@ -40,18 +43,40 @@ def require_consistent(estimator: ProvedLearner[Any]) -> None:
     ----------
     estimator : estimator whose attributes were read from a file
     """
+    _require_kind(estimator)
     _require_labels(estimator)
     names = getattr(estimator, "feature_names_in_", np.empty(0, dtype=object)).tolist()
     if len(set(names)) < len(names):
         raise ValueError("feature_names contains the same name twice")
     _require_parameters(estimator)
     _require_flow(estimator.model_)
-    _require_losses(estimator.model_)
+    _require_losses(estimator.model_, covered=getattr(estimator, "min_samples_action", 1) > 1)
+    _require_numbers(estimator)
     _require_edges(estimator.model_, estimator._low_weight)
     _require_limits(estimator)
+    _require_action_limits(estimator)
     _require_objective(estimator)
     _require_status(estimator)
-    _require_trace(estimator.result_, _total(estimator.model_))
+    _require_trace(estimator.result_, _alone(estimator.model_))
+
+
+def _require_kind(estimator: ProvedLearner[Any]) -> None:
+    """Raise ValueError unless nodes have the numbers of the learner: those of a leaf, and what its rows cost."""
+    table, answers, unit = estimator.model_, estimator._answers, estimator.result_.unit.partition(" + ")[0]
+    if not isinstance(estimator, NumberLearner):
+        if table.values is not None:
+            raise ValueError(f"nodes have values, but {type(estimator).__name__} predicts classes")
+        unit = estimator.result_.unit
+        if (table.loss is not None) != (unit.partition(" + ")[0] not in (*_ERRORS, *SIZES)):
+            known = "no loss" if table.loss is None else "a loss"
+            raise ValueError(f"nodes have {known}, but the unit is {unit!r}")
+        return
+    if table.values is None or table.loss is None:
+        raise ValueError(f"nodes have no values or no loss, which {type(estimator).__name__} needs")
+    shape = table.values.shape[1], table.n_classes
+    expected = (1 if answers is None else answers.size), 1
+    if shape != expected:
+        raise ValueError(f"values and weight have {shape} numbers for each node, expected {expected}")
 
 
 def _require_labels(estimator: ProvedLearner[Any]) -> None:
@@ -105,16 +130,45 @@ def _require_flow(table: NodeTable) -> None:
         raise ValueError("the root has no training rows")
 
 
-def _require_losses(table: NodeTable) -> None:
-    """Raise ValueError if the leaves of a split cost more than the split would as a leaf, or losses are negative."""
+def _require_losses(table: NodeTable, *, covered: bool) -> None:
+    """Raise ValueError if the leaves of a split cost more than the split would as a leaf, or losses are negative.
+
+    ``covered``: leaves may cost more, for they may get an action only so that enough rows get it.
+    """
     if table.loss is None:
         return
     inner = np.flatnonzero(table.feature != LEAF)
     slack = LOSS_SHARE * float(table.loss[0])
+    if covered:
+        inner = inner[:0]
     if np.any(table.loss < 0) or np.any(
         table.loss[table.low[inner]] + table.loss[table.high[inner]] > table.loss[inner] + slack
     ):
         raise ValueError("loss must be at least 0, and that of a node at least the sum of those of its children")
+
+
+def _require_numbers(estimator: ProvedLearner[Any]) -> None:
+    """Raise ValueError unless values are means over the rows of a node, and a policy says what they say is best."""
+    table = estimator.model_
+    if not isinstance(estimator, NumberLearner) or not estimator._predicts_means:
+        return
+    assert table.values is not None
+    share = table.weight[:, 0] / _total(table)
+    sums = table.values / (np.abs(table.values).max() or 1.0) * share[:, None]
+    inner = np.flatnonzero(table.feature != LEAF)
+    low, high = sums[table.low[inner]], sums[table.high[inner]]
+    if np.any(np.abs(low + high - sums[inner]) > LOSS_SHARE * (np.abs(low) + np.abs(high)) + np.finfo(float).tiny):
+        raise ValueError("values of a node are not the means of those of its children")
+    if not isinstance(estimator, OptimalPolicyTree):
+        return
+    reached = np.flatnonzero(share > 0)
+    free = estimator.budget is None and estimator.min_samples_action <= 1  # else a leaf may get another action
+    if free and np.any(table.values[reached, table.label[reached]] < table.values[reached].max(axis=1)):
+        raise ValueError("label is not the action of the greatest mean reward in values")
+    lost = math.fsum(table.loss[table.feature == LEAF].tolist()) if table.loss is not None else 0.0
+    bound = estimator.value_ + (lost - estimator.lower_bound_) / _total(table)
+    if abs(estimator.value_bound_ - bound) > LOSS_SHARE * max(abs(bound), _alone(table) / _total(table)):
+        raise ValueError(f"value_bound is {estimator.value_bound_!r}, but lower_bound gives {bound!r}")
 
 
 def _require_edges(table: NodeTable, low_weight: Any) -> None:
@@ -143,6 +197,22 @@ def _require_limits(estimator: ProvedLearner[Any]) -> None:
     least = given.get("min_samples_leaf")
     if least is not None and table.n_splits and table.rows[table.feature == LEAF].min() < least:
         raise ValueError(f"a leaf holds fewer rows than min_samples_leaf={least}")
+
+
+def _require_action_limits(estimator: ProvedLearner[Any]) -> None:
+    """Raise ValueError if the leaves give an action more weight than its budget, or to too few rows."""
+    if not isinstance(estimator, OptimalPolicyTree):
+        return
+    table, limits = estimator.model_, estimator._limits_on(estimator.actions_.size)
+    ends = np.flatnonzero(table.feature == LEAF)
+    for budget in limits.budgets:
+        given = float(table.weight[ends, 0][np.array(budget.actions)[table.label[ends]]].sum())
+        if given > float(budget.share) * _total(table) + _tolerance(table):
+            share = f"{given / _total(table):.6g}"
+            raise ValueError(f"the leaves give {share} of the weight actions whose budget is {float(budget.share):g}")
+    rows = np.bincount(table.label[ends], table.rows[ends])
+    if np.any((rows > 0) & (rows < limits.least_rows)):
+        raise ValueError(f"an action is given to fewer rows than min_samples_action={limits.least_rows}")
 
 
 def _most_tests(given: dict[str, Any]) -> int | None:
@@ -214,10 +284,11 @@ def _require_status(estimator: ProvedLearner[Any]) -> None:
         if status is Status.OPTIMAL and bound != objective:
             raise ValueError(f"status{where} is 'optimal', but lower_bound is {bound!r} and objective {objective!r}")
     if result.status is Status.WITHIN_GAP and not _asks_least_weight(estimator):
-        table = estimator.model_
-        total, allowed = _total(table) if table.loss is None else float(table.loss[0]), getattr(estimator, "max_gap", 0)
-        share = allowed * total if isinstance(allowed, float) else min(allowed, total)
-        most = max(share, ROUNDING_SHARE * max(total, 1.0)) + _tolerance(estimator.model_)
+        table, allowed = estimator.model_, getattr(estimator, "max_gap", 0)
+        alone = _alone(table)
+        share = allowed * alone if isinstance(allowed, float) else min(allowed, alone)
+        rounding = max(alone, 1.0) if table.loss is None else alone
+        most = max(share, ROUNDING_SHARE * rounding) + _slack(table, result.unit)
         if result.gap > most:
             raise ValueError(f"status is 'within_gap', but the gap {result.gap!r} is more than max_gap={allowed!r}")
     if not math.isfinite(result.stats.seconds) or result.stats.seconds < 0:
@@ -232,12 +303,12 @@ def _asks_least_weight(estimator: ProvedLearner[Any]) -> bool:
     )
 
 
-def _require_trace(result: Result, total: float) -> None:
+def _require_trace(result: Result, alone: float) -> None:
     """Raise ValueError if an objective rises or a bound falls in the trace.
 
     In a result of several parts both may start again with each part.
     """
-    slack = ROUNDING_SHARE * total
+    slack = ROUNDING_SHARE * alone
     last = (math.inf, -math.inf)
     for event in result.trace:
         if not event.seconds >= 0 or not math.isfinite(event.seconds):
@@ -263,6 +334,11 @@ def _n_tests(table: NodeTable) -> int:
 def _total(table: NodeTable) -> float:
     with np.errstate(over="ignore"):
         return float(table.weight[0].sum())
+
+
+def _alone(table: NodeTable) -> float:
+    """The most that a single leaf can cost: its weight, or its loss."""
+    return _total(table) if table.loss is None else float(table.loss[0])
 
 
 def _whole(table: NodeTable) -> bool:

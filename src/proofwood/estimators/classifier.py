@@ -26,6 +26,7 @@ from proofwood.estimators.input import (
     known_codes,
     labels_of,
     row_weights,
+    rows_and_codes,
     warn_of_other_labels,
 )
 from proofwood.estimators.model_hints import model_hints
@@ -67,7 +68,12 @@ class ClassRows(TrainingRows):
 
 
 class FittedClassifier(ClassifierMixin, FittedModel):  # type: ignore[misc] # scikit-learn has no types
-    """The methods of a classifier that has a model and a result, whether it was fitted or loaded from a file."""
+    """The methods of a classifier that has a model and a result, whether it was fitted or loaded from a file.
+
+    Subclasses have ``class_weight`` among their parameters, if they accept it.
+    """
+
+    class_weight: str | Mapping[Any, float] | None
 
     # fitted
     classes_: npt.NDArray[Any]
@@ -135,20 +141,29 @@ class FittedClassifier(ClassifierMixin, FittedModel):  # type: ignore[misc] # sc
         warn_of_other_labels(labels, self.classes_)
         return float(super().score(X, labels, sample_weight))
 
-    def _rows_and_codes(self, X: Any, y: Any) -> tuple[FloatArray, IntArray]:
+    def _coloured_rows(self, X: Any, y: Any, name: str) -> tuple[FloatArray, IntArray]:
+        return rows_and_codes(self, X, y, name)
+
+    def _read_again(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None) -> ClassRows:
         X, y = features_and_labels(X, y)
-        values = self._rows(X)
-        return values, known_codes(self.to_labels(y), self.classes_, values.shape[0])
+        columns = self._rows(X)
+        codes = known_codes(self.to_labels(y), self.classes_, columns.shape[0])
+        return ClassRows(columns, self._row_weights(self.classes_, codes, sample_weight), self.classes_, codes)
+
+    def _row_weights(
+        self, classes: npt.NDArray[Any], codes: IntArray, sample_weight: npt.ArrayLike | None
+    ) -> FloatArray | None:
+        """The weight of each row, ``sample_weight`` times the weight of its class; None if neither is given."""
+        return row_weights(self.class_weight, sample_weight, classes, codes)
 
 
 class ProvedClassifier(FittedClassifier, ProvedLearner[ClassRows]):
     """A classifier whose fit ends with a proof: objective, lower bound, gap and status.
 
-    Subclasses have ``bands`` and ``class_weight`` among their parameters, if they accept them.
+    Subclasses have ``bands`` among their parameters, if they accept them.
     """
 
     bands: Any
-    class_weight: str | Mapping[Any, float] | None
 
     def _read_target(
         self, columns: FloatArray, target: npt.NDArray[Any], sample_weight: npt.ArrayLike | None, hints: list[Hint]
@@ -162,23 +177,10 @@ class ProvedClassifier(FittedClassifier, ProvedLearner[ClassRows]):
                 hints += rare_hints(classes.tolist(), codes)
         return ClassRows(columns, self._row_weights(classes, codes, sample_weight), classes, codes)
 
-    def _read_again(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None) -> ClassRows:
-        columns, codes = self._rows_and_codes(X, y)
-        return ClassRows(columns, self._row_weights(self.classes_, codes, sample_weight), self.classes_, codes)
-
     def _any_rows(self, X: FloatArray) -> ClassRows:
         if self.class_weight is not None:
             class_factors(self.class_weight, self.classes_, [Fraction(1)] * self.classes_.size)
         return ClassRows(X, None, self.classes_, np.arange(X.shape[0]) % self.classes_.size)
 
-    def _weights_of(self, codes: Any, sample_weight: npt.ArrayLike | None) -> FloatArray | None:
-        return self._row_weights(self.classes_, codes, sample_weight)
-
     def _keep_target(self, rows: ClassRows) -> None:
         self.classes_ = rows.classes
-
-    def _row_weights(
-        self, classes: npt.NDArray[Any], codes: IntArray, sample_weight: npt.ArrayLike | None
-    ) -> FloatArray | None:
-        """The weight of each row, ``sample_weight`` times the weight of its class; None if neither is given."""
-        return row_weights(self.class_weight, sample_weight, classes, codes)

@@ -1,4 +1,4 @@
-"""Exports of a fitted classifier: programs and files that run without this package."""
+"""Exports of a fitted model: programs and files that run without this package."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 class Exporting(ABC):
     """The exports of a fitted model. Each predicts the same as ``predict``, for every row.
+
+    A model of numbers predicts the same float64, and has no probabilities. A policy predicts its action; where classes
+    have probabilities, it has the mean reward of each action in the leaf.
 
     A row with a level that training did not have goes to the side with most training weight, even with
     ``unseen="error"``. A column of text that training read as numbers or dates is of numbers or dates in an export.
@@ -93,7 +96,7 @@ class Exporting(ABC):
         ----------
         table : name of the table, ``table`` or ``schema.table``. Put a part that contains a dot in double quotes, or
             pass a sequence of parts, such as ``("crm", "loans.2024")``. None returns the expression without a query
-        proba : whether to add the probability of each class
+        proba : whether to add the probability of each class; an error if the model predicts numbers or actions
         dialect : ``"sqlite"``, ``"duckdb"``, ``"postgresql"``, ``"mysql"``, ``"sqlserver"``, ``"bigquery"``,
             ``"snowflake"`` or ``"oracle"``, which needs the package sqlglot; None writes SQL that most of these accept
 
@@ -136,7 +139,8 @@ class Exporting(ABC):
     def to_python(self) -> str:
         """Source of a Python module without dependencies: ``predict(row)``, ``predict_proba(row)``.
 
-        A row is a mapping from the names of columns to values (a sequence, if training had no names).
+        A policy has ``predict_rewards(row)`` instead, a model of numbers ``predict(row)`` alone. A row is a mapping
+        from the names of columns to values (a sequence, if training had no names).
         """
         # Start-up time: few models are exported.
         from proofwood.show.exports.python import to_python
@@ -146,7 +150,8 @@ class Exporting(ABC):
     def to_c(self) -> str:
         """Source in C99 without dependencies: ``predict(row)`` returns a class code, ``predict_proba(row, out)``.
 
-        A row is an array of doubles, with NAN for missing values; ``level_code`` turns text into numbers.
+        Of a policy, they are ``predict`` and ``predict_rewards``; of numbers, ``predict`` returns the double. A row
+        is an array of doubles, with NAN for missing values; ``level_code`` turns text into numbers.
         """
         # Start-up time: few models are exported.
         from proofwood.show.exports.c import to_c
@@ -156,7 +161,8 @@ class Exporting(ABC):
     def to_javascript(self) -> str:
         """Source in JavaScript without dependencies: ``predict(row)``, ``predictProba(row)``.
 
-        A row is an object with a value for the name of each column (an array, if training had no names).
+        A policy has ``predictRewards(row)`` instead, a model of numbers ``predict(row)`` alone. A row is an
+        object with a value for the name of each column (an array, if training had no names).
         """
         # Start-up time: few models are exported.
         from proofwood.show.exports.javascript import to_javascript
@@ -166,7 +172,8 @@ class Exporting(ABC):
     def to_java(self, class_name: str = "DecisionModel") -> str:
         """Source of one class of Java 11 without dependencies: ``predict(row)``, ``predictProba(row)``.
 
-        A row is a ``Map`` from the names of columns to values (a ``List``, if training had no names).
+        A policy has ``predictRewards(row)`` instead, a model of numbers ``predict(row)`` alone. A row is a
+        ``Map`` from the names of columns to values (a ``List``, if training had no names).
 
         Parameters
         ----------
@@ -180,6 +187,7 @@ class Exporting(ABC):
     def to_r(self) -> str:
         """Source in R without packages: ``predict_class(frame)``, ``predict_shares(frame)`` of a ``data.frame``.
 
+        A policy has ``predict_action`` and ``predict_rewards``, a model of numbers ``predict_number`` alone.
         Columns are found by name (by position, if training had no names); ``NA`` and ``NaN`` are missing values.
         """
         # Start-up time: few models are exported.
@@ -188,11 +196,12 @@ class Exporting(ABC):
         return to_r(self._for_raw_rows())
 
     def to_excel(self, cells: Mapping[Any, str] | Sequence[str] | None = None) -> str:
-        """Return a formula of Excel or LibreOffice that gives the class of the row beside it; copy it down.
+        """Return a formula of Excel or LibreOffice that gives the prediction for the row beside it; copy it down.
 
         Blank cells are missing values, dates are dates, booleans are ``TRUE`` and ``FALSE``. Names of functions are
         English and arguments have commas between them, as in files; :meth:`to_xlsx` works in every language. Numbers
-        are compared to 15 digits, as cells show them, and times to thousandths of a second.
+        are compared to 15 digits, as cells show them, and times to thousandths of a second. A number that is
+        predicted is the same float64, of which cells show 15 digits.
 
         Parameters
         ----------
@@ -214,8 +223,8 @@ class Exporting(ABC):
     def to_xlsx(self, path: str | os.PathLike[str] | None = None, *, rows: int = 1000) -> bytes:
         """Return an Excel workbook, and write it to ``path`` if given; needs the package xlsxwriter.
 
-        Type or paste rows into the columns that the model tests, and the class stands beside them. A row without any
-        value has no class. Large models are cut into steps on a hidden sheet.
+        Type or paste rows into the columns that the model tests, and the prediction stands beside them. A row without
+        any value has none. Large models are cut into steps on a hidden sheet.
 
         Parameters
         ----------
@@ -236,7 +245,8 @@ class Exporting(ABC):
         Inputs and thresholds are float64. The input is ``X``, of shape (n_rows, n_features), as :meth:`to_numbers`
         returns it, with NaN for missing values. If the model tests columns of text, there is instead one input of shape
         (n_rows, 1) for each column that it tests, with the name of the column. The outputs are ``label`` and
-        ``probabilities``.
+        ``probabilities``; of a policy ``label`` and ``rewards``, of numbers ``value`` in float64. An output that would
+        have the name of a column has ``_`` behind its own.
 
         Parameters
         ----------
@@ -254,7 +264,8 @@ class Exporting(ABC):
     def to_pmml(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the model as a PMML 4.4 document, and write it to ``path`` if given.
 
-        Columns of text are strings; dates and times are numbers, as :meth:`to_numbers` returns them.
+        Columns of text are strings; dates and times are numbers, as :meth:`to_numbers` returns them. A model of numbers
+        is a regression tree, a policy a classification by its actions, without their rewards.
         """
         # Start-up time: few models are exported.
         from proofwood.show.exports.pmml import to_pmml
@@ -289,11 +300,12 @@ class Exporting(ABC):
         Returns
         -------
         list of dict, or polars.DataFrame
-            ``rule``: number; ``if``: the conditions in words; ``class``; ``conditions``: one per column, with
-            ``above`` and ``up_to`` (as numbers of :meth:`to_numbers`), ``in`` or ``not_in``, and whether the value may
-            be ``missing`` and may be ``present``; ``probabilities``; ``leaf``: the node of ``model_``; ``leaf_rows``,
-            ``leaf_weight``: training rows and weight of that leaf. In a diagram, several rules may have the same leaf.
-            In a frame, conditions are text and each probability is a column.
+            ``rule``: number; ``if``: the conditions in words; ``class`` (of a policy ``action``, of numbers
+            ``prediction``); ``conditions``: one per column, with ``above`` and ``up_to`` (as numbers of
+            :meth:`to_numbers`), ``in`` or ``not_in``, and whether the value may be ``missing`` and may be ``present``;
+            ``probabilities`` (of a policy ``rewards``, the mean reward of each action); ``leaf``: the node of
+            ``model_``; ``leaf_rows``, ``leaf_weight``: training rows and weight of that leaf. In a diagram, several
+            rules may have the same leaf. In a frame, conditions are text and each probability is a column.
         """
         # Start-up time: few models are exported.
         from proofwood.show.exports.rules import rules
@@ -306,6 +318,7 @@ class Exporting(ABC):
 
         flat = []
         for one in found:
-            plain = {name: value for name, value in one.items() if name not in ("conditions", "probabilities")}
-            flat.append(plain | {f"probability of {label}": share for label, share in one["probabilities"].items()})
+            flat.append({name: value for name, value in one.items() if not isinstance(value, (list, dict))})
+            for numbers, what in (("probabilities", "probability"), ("rewards", "mean reward")):
+                flat[-1] |= {f"{what} of {label}": number for label, number in one.get(numbers, {}).items()}
         return pl.DataFrame(flat, infer_schema_length=None)

@@ -63,6 +63,7 @@ class FittedModel(LikeSklearn, Exporting, BaseEstimator):  # type: ignore[misc] 
 
     _tested: Mapping[int, TestedColumn] = MappingProxyType({})  # empty if the model comes from a file without them
     _proved_in = ""  # the run of the fit, see :func:`proofwood.jobs.this_run`; pickles of earlier versions have none
+    _several_targets = False  # whether a row has several targets
     _dashed = False  # whether pictures draw the edges of tests that hold (0-edges) dashed
 
     def __setstate__(self, state: Any) -> None:
@@ -97,6 +98,16 @@ class FittedModel(LikeSklearn, Exporting, BaseEstimator):  # type: ignore[misc] 
     @abstractmethod
     def _model_notes(self) -> list[Hint]:
         """Hints about what the model predicts."""
+
+    @abstractmethod
+    def _coloured_rows(self, X: Any, y: Any, name: str) -> tuple[FloatArray, IntArray]:
+        """Rows as numbers, and the code of the colour of each, see :mod:`proofwood.show.colouring`.
+
+        Parameters
+        ----------
+        X, y : rows and their targets
+        name : what messages call the targets
+        """
 
     def _flow(self) -> FloatArray | None:
         """(n_nodes, 2) training weight on both edges of each node, for a diagram that is drawn in layers; else None."""
@@ -248,11 +259,13 @@ class FittedModel(LikeSklearn, Exporting, BaseEstimator):  # type: ignore[misc] 
         Parameters
         ----------
         ax : axes to draw on; None makes a new figure
-        X, y : rows and their labels, such as those of training: boxes then show how the rows at them are spread over
-            the tested column. Diagrams that are drawn in layers do not show it
+        X, y : rows and their targets, such as those of training: boxes then show how the rows at them are spread over
+            the tested column. Rows have the colour of their class, of their best action, or of the leaf whose number
+            is nearest to theirs. Diagrams that are drawn in layers do not show it
         figsize : width and height of a new figure in inches; text shrinks to fit
         title : line above the picture
-        palette : list of colours in the order of ``classes_``, or dict from label to colour
+        palette : list of colours in the order of ``classes_``, or dict from label to colour; for numbers a list of
+            colours from the least to the greatest
         legend : whether to show a legend; with many classes it has the ten that are predicted most
         proof : whether to write below the picture what is proved
         """
@@ -378,7 +391,17 @@ class FittedModel(LikeSklearn, Exporting, BaseEstimator):  # type: ignore[misc] 
             zones={j: column.zone for j, column in enumerate(self.schema_.columns) if column.zone is not None},
             target=self.target_name_,
             units={j: column.unit for j, column in enumerate(self.schema_.columns) if column.unit},
+            answers=self._answers_in_words(),
+            loss=self._loss_in_words(),
         )
+
+    def _answers_in_words(self) -> Mapping[int, str]:
+        """What leaves predict in words, by node, if that is more than their number."""
+        return {}
+
+    def _loss_in_words(self) -> str | None:
+        """Name of what leaves of numbers cost; None for squared error, and for models of classes."""
+        return None
 
     def _describe_model(self) -> str:
         return reporting.model_line(self.model_, self._size(), self._fit_text())

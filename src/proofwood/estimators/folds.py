@@ -1,4 +1,4 @@
-"""The folds of a cross-validation, hints about the order of the rows, and the score of the most frequent class."""
+"""The folds of a cross-validation, hints about the order of the rows, and the score of the baseline."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.dummy import DummyClassifier
-from sklearn.metrics import get_scorer_names
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.metrics import get_scorer, get_scorer_names
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold, check_cv
 
 from proofwood.arguments import is_integer
 from proofwood.data.kinds import MOMENTS, Kind
@@ -32,6 +32,8 @@ def folds_of(
     groups: Any,
     random_state: int | None,
     values: FloatArray | None = None,
+    *,
+    of_numbers: bool = False,
 ) -> list[tuple[IntArray, IntArray]]:
     """The training rows and the held-out rows of each fold.
 
@@ -40,13 +42,15 @@ def folds_of(
 
     Parameters
     ----------
-    cv : number of folds, shuffled and with equal shares of the classes; or a splitter, or pairs of row numbers
+    cv : number of folds, shuffled and with equal shares of the classes, if rows have some; or a splitter, or pairs of
+        row numbers
     X : the rows, for splitters that look at them
-    labels : (n_rows,) labels
+    labels : (n_rows,) labels or numbers
     groups : (n_rows,) group of each row, which folds do not divide; or None
     random_state : seed of the shuffling
     values : (n_rows, n_columns) the rows as numbers, NaN where missing: then a number of folds gives the same folds for
         any order of the rows
+    of_numbers : whether ``labels`` are numbers
 
     Raises
     ------
@@ -59,12 +63,13 @@ def folds_of(
         n_folds = FOLDS if cv is None else int(cv)
         if n_folds < 2:
             raise ValueError(f"cv={cv!r}: expected a number of folds from 2, a splitter, or pairs of row numbers")
-        folder = StratifiedKFold if groups is None else StratifiedGroupKFold
+        of_rows, of_groups = (KFold, GroupKFold) if of_numbers else (StratifiedKFold, StratifiedGroupKFold)
+        folder = of_rows if groups is None else of_groups
         order = np.arange(labels.size) if values is None else _order_of_rows(values, labels)
         groups = None if groups is None else np.asarray(groups)[order]
         splitter = folder(n_folds, shuffle=True, random_state=random_state)
         return [(order[train], order[test]) for train, test in splitter.split(order, labels[order], groups)]
-    return list(check_cv(cv, labels, classifier=True).split(X, labels, groups))
+    return list(check_cv(cv, labels, classifier=not of_numbers).split(X, labels, groups))
 
 
 def _order_of_rows(values: FloatArray, labels: npt.NDArray[Any]) -> IntArray:
@@ -80,7 +85,16 @@ def _order_of_rows(values: FloatArray, labels: npt.NDArray[Any]) -> IntArray:
     return np.asarray(np.lexsort((labels, sums)), dtype=np.int64)
 
 
-def sorted_rows(X: Any, values: FloatArray, schema: Schema, codes: IntArray, *, cv: Any, groups: Any) -> list[Hint]:
+def sorted_rows(
+    X: Any,
+    values: FloatArray,
+    schema: Schema,
+    target: npt.NDArray[Any],
+    *,
+    cv: Any,
+    groups: Any,
+    of_numbers: bool = False,
+) -> list[Hint]:
     """Hints about the order of the rows that make the scores of a cross-validation doubtful.
 
     Parameters
@@ -88,15 +102,17 @@ def sorted_rows(X: Any, values: FloatArray, schema: Schema, codes: IntArray, *, 
     X : the rows, a frame of pandas or polars
     values : (n_rows, n_columns) the same as numbers, NaN where missing, 0 in columns that nothing tests
     schema : what the columns are
-    codes : (n_rows,) classes
+    target : (n_rows,) labels or numbers
     cv, groups : the parameters of the cross-validation
+    of_numbers : whether the target is numbers
     """
     hints: list[Hint] = []
-    if codes.size <= FEW_ROWS:
+    if target.size <= FEW_ROWS:
         return hints
-    runs = int(np.count_nonzero(np.diff(codes))) + 1
-    if getattr(cv, "shuffle", None) is False and runs == np.unique(codes).size:
-        seen = gettext("the rows are sorted by class, and the folds follow their order")
+    if getattr(cv, "shuffle", None) is False and _in_order(target, of_numbers=of_numbers):
+        by_class = gettext("the rows are sorted by class, and the folds follow their order")
+        by_number = gettext("the rows are sorted by the target, and the folds follow their order")
+        seen = by_number if of_numbers else by_class
         todo = gettext("pass a number of folds, or a splitter that shuffles")
         hints.append(Hint(About.ORDER, (), seen, todo))
     whole = cv is None or is_integer(cv)
@@ -128,6 +144,15 @@ def sorted_rows(X: Any, values: FloatArray, schema: Schema, codes: IntArray, *, 
     return hints
 
 
+def _in_order(target: npt.NDArray[Any], *, of_numbers: bool) -> bool:
+    """Whether the rows of each class stand together, or numbers rise or fall from row to row."""
+    if of_numbers:
+        steps = np.diff(target)
+        return bool(np.all(steps >= 0) or np.all(steps <= 0))
+    codes = np.unique(target, return_inverse=True)[1]
+    return int(np.count_nonzero(np.diff(codes))) == int(codes.max())
+
+
 def _in_blocks(values: FloatArray) -> bool:
     """Whether the rows of each value stand together, with many values and some rows each."""
     n_values = np.unique(values).size
@@ -135,13 +160,13 @@ def _in_blocks(values: FloatArray) -> bool:
     return blocks == n_values and 10 < n_values <= values.size // 2
 
 
-def require_score(scoring: Any, classes: npt.NDArray[Any]) -> None:
-    """Raise ValueError if scikit-learn has no score of this name, or if it is for two classes and these are others.
+def require_score(scoring: Any, classes: npt.NDArray[Any] | None) -> None:
+    """Raise ValueError if scikit-learn has no score of this name, or if it is for other targets than these.
 
     Parameters
     ----------
     scoring : name of a score; anything else passes
-    classes : labels
+    classes : labels; None if the target is numbers
     """
     if not isinstance(scoring, str):
         return
@@ -150,6 +175,9 @@ def require_score(scoring: Any, classes: npt.NDArray[Any]) -> None:
         near = nearest(scoring, names)
         hint = f": did you mean {near!r}?" if near else ": expected a name of sklearn.metrics.get_scorer_names()"
         raise ValueError(f"{parameter('scoring', scoring)} is not a score of scikit-learn{hint}")
+    if classes is None:
+        _require_score_of_numbers(scoring)
+        return
     of_two = scoring == "roc_auc"
     if (of_two or f"{scoring}_macro" in names) and not (classes.size == 2 and (of_two or 1 in classes.tolist())):
         wanted = "two classes" if of_two else "the classes 0 and 1"
@@ -160,18 +188,36 @@ def require_score(scoring: Any, classes: npt.NDArray[Any]) -> None:
         )
 
 
-def baseline_score(scorer: Any, train: npt.NDArray[Any], test: npt.NDArray[Any], weights: Any = None) -> float:
-    """The score of always predicting the most frequent class of the training labels; NaN if the scorer needs a tree.
+def _require_score_of_numbers(scoring: str) -> None:
+    numbers = np.array([0.25, 1.5, 2.75])  # no classes, and above 0
+    mean = DummyRegressor().fit(np.zeros((3, 1)), numbers)
+    try:
+        get_scorer(scoring)(mean, np.zeros((3, 1)), numbers)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"scoring={scoring!r} is for classes, and the target is numbers: use 'r2', 'neg_root_mean_squared_error' "
+            "or 'neg_mean_absolute_error'"
+        ) from error
+
+
+def baseline_score(
+    scorer: Any, train: npt.NDArray[Any], test: npt.NDArray[Any], weights: Any = None, *, of_numbers: bool = False
+) -> float:
+    """The score of always predicting the most frequent class of the training rows, or the mean of their numbers.
+
+    It is NaN if the scorer needs a tree.
 
     Parameters
     ----------
-    scorer : function of (classifier, X, y)
-    train, test : labels
+    scorer : function of (model, X, y)
+    train, test : labels or numbers
     weights : (n_test,) weights of the test rows, or None
+    of_numbers : whether the target is numbers
     """
-    most_frequent = DummyClassifier(strategy="prior").fit(np.zeros((train.size, 1)), train)
+    baseline = DummyRegressor() if of_numbers else DummyClassifier(strategy="prior")
+    baseline.fit(np.zeros((train.size, 1)), train)
     more = {} if weights is None else {"sample_weight": weights}
     try:
-        return float(scorer(most_frequent, np.zeros((test.size, 1)), test, **more))
+        return float(scorer(baseline, np.zeros((test.size, 1)), test, **more))
     except (AttributeError, TypeError):  # a function of the user may ask for the leaves of a tree
         return math.nan

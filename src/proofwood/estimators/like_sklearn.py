@@ -1,4 +1,4 @@
-"""Methods of scikit-learn's trees for a fitted classifier, and its conversion into such a tree."""
+"""Methods of scikit-learn's trees for a fitted model, and its conversion into such a tree."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from proofwood.data.kinds import CATEGORIES, MOMENTS, Kind
 from proofwood.data.schema import Schema
 from proofwood.model.convert import Sets, to_sklearn
 from proofwood.model.evaluate import importances, low_weights_of_tree
-from proofwood.model.node_table import OBLIQUE, FloatArray, IntArray, NodeTable
+from proofwood.model.node_table import OBLIQUE, FloatArray, NodeTable
 from proofwood.model.thresholds import PrecisionError
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
-    from sklearn.tree import DecisionTreeClassifier
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 
 class LikeSklearn:
-    """Methods of a fitted classifier: depth, leaves, importances, log-probabilities, conversion to scikit-learn."""
+    """Methods of a fitted model: depth, leaves, importances, conversion to scikit-learn."""
 
     # fitted
     n_features_in_: int
@@ -106,8 +106,11 @@ class LikeSklearn:
         sample_weight: npt.ArrayLike | None = None,
         *,
         sets: Sets = "columns",
-    ) -> DecisionTreeClassifier | Pipeline:
+    ) -> DecisionTreeClassifier | DecisionTreeRegressor | Pipeline:
         """Return a fitted scikit-learn ``DecisionTreeClassifier`` with the same predictions.
+
+        A model of numbers becomes a ``DecisionTreeRegressor``. The actions of a policy become classes, and that of a
+        leaf has probability 1 there.
 
         If the model tests sets of levels, it is a ``Pipeline``: the first step adds a column of 0 and 1 for each tested
         set (by a ``TargetEncoder``), the last step is the tree, which has as many nodes as the model. For tools that
@@ -127,7 +130,7 @@ class LikeSklearn:
         Parameters
         ----------
         X : training rows, as given to ``fit``, or None
-        y, sample_weight : labels and weights of these rows, to count the weight that reaches each node
+        y, sample_weight : targets and weights of these rows, to count the weight that reaches each node
         sets : ``"columns"`` or ``"thresholds"``
 
         Raises
@@ -148,8 +151,8 @@ class LikeSklearn:
         elif y is None:
             values = self._rows(X)
         else:
-            values, codes = self._rows_and_codes(X, y)
-            weights = self._weights_of(codes, sample_weight)
+            rows = self._read_again(X, y, sample_weight)
+            values, codes, weights = rows.columns, rows.codes, rows.weights
         diagram = not self.model_.is_tree and codes is None and not np.any(self.model_.feature == OBLIQUE)
         made = to_sklearn(
             self.model_,
@@ -167,12 +170,8 @@ class LikeSklearn:
         return made
 
     @abstractmethod
-    def _rows_and_codes(self, X: Any, y: Any) -> tuple[FloatArray, IntArray]:
-        """The rows as numbers, and the class code of each row."""
-
-    @abstractmethod
-    def _weights_of(self, codes: Any, sample_weight: npt.ArrayLike | None) -> FloatArray | None:
-        """The weights of rows with these class codes, computed as in ``fit``; None if all are 1."""
+    def _read_again(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None) -> Any:
+        """Rows with their target as the fitted model reads them: ``columns``, ``codes`` of classes and ``weights``."""
 
     def _require_few_digits(self) -> None:
         """Raise PrecisionError if the model tests moments, since rounding cannot be checked without rows."""

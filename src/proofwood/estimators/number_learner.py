@@ -64,6 +64,7 @@ class NumberRows(TrainingRows):
 class NumberLearner(TreeLearner[NumberRows]):
     """A learner of trees whose leaves predict numbers."""
 
+    _predicts_means = True  # whether a leaf predicts means over its rows by weight
     _has_labels = False
     target_forms_: tuple[str, ...] = ()
 
@@ -129,9 +130,37 @@ class NumberLearner(TreeLearner[NumberRows]):
             raise ValueError(f"X has {n} rows and y has {given} targets: pass one target for each row")
         return self._read_target(columns, target, sample_weight, [])
 
+    def _rows_and_targets(self, X: Any, y: Any, name: str = "y") -> tuple[FloatArray, FloatArray]:
+        """Rows as numbers, and their targets, (n_rows, k) as the model reads them.
+
+        Raises
+        ------
+        ValueError
+            If there are no rows, or not as many targets as rows; ``name`` is what the message calls the targets.
+        """
+        X, y = features_and_labels(X, y, several=self._several_targets, labels=False)
+        rows = self._rows(X)
+        return rows, self._new_targets(y, rows.shape[0], name)
+
+    def _new_targets(self, y: Any, n_rows: int, name: str) -> FloatArray:
+        """(n_rows, k) targets of new rows; parameters and errors as in :meth:`_rows_and_targets`."""
+        targets = self._rows_of(np.asarray(self.to_targets(y)))[0]
+        if targets.shape[0] != n_rows or not n_rows:
+            given = targets.shape[0]
+            raise ValueError(f"{name} has {given} targets for {n_rows} rows: expected one for each row")
+        return targets
+
+    def _coloured_rows(self, X: Any, y: Any, name: str) -> tuple[FloatArray, IntArray]:
+        rows, targets = self._rows_and_targets(X, y, name)
+        return rows, self._nearest_answers(targets)
+
+    @abstractmethod
+    def _nearest_answers(self, targets: FloatArray) -> IntArray:
+        """(n_rows,) code of the answer that suits the targets of each row best: that of its colour in pictures."""
+
     def _any_rows(self, X: FloatArray) -> NumberRows:
         n_targets = 1 if self._answers is None else self._answers.size
-        return NumberRows(X, None, np.zeros((X.shape[0], n_targets)), np.zeros((X.shape[0], 1)))
+        return NumberRows(X, None, np.ones((X.shape[0], n_targets)), np.zeros((X.shape[0], 1)))
 
     def _tests_sets(self, given: NumberRows) -> bool:
         return False

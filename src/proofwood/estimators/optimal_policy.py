@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from fractions import Fraction
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from proofwood.arguments import is_integer
 from proofwood.data.frames import as_frame, is_frame
+from proofwood.engines.trees.limited import solve_limited
 from proofwood.estimators.input import features_and_labels, row_weights
 from proofwood.estimators.number_learner import NumberLearner, NumberRows, rows_text
 from proofwood.estimators.shared_docs import documented
 from proofwood.estimators.tree_learner import PosedTree
 from proofwood.language import gettext, number
 from proofwood.model import evaluate
-from proofwood.model.node_table import LEAF, FloatArray
+from proofwood.model.node_table import LEAF, FloatArray, IntArray
 from proofwood.model.sums import rounded_up
+from proofwood.parallel.search_file import SearchFile
 from proofwood.printable import printable
+from proofwood.problem.action_limits import ActionLimits, LimitedRewards, action_limits
 from proofwood.problem.targets import Rewards, SumTarget
-from proofwood.result import Progress, figure
+from proofwood.problem.tree import TreeProblem
+from proofwood.result import Figures, Limits, Progress, Result, Status, figure
 
 MOST_ACTIONS = 32
 
@@ -46,6 +52,14 @@ class OptimalPolicyTree(NumberLearner):
         Least number of rows per leaf, without weights.
     min_weight_fraction_leaf : float in [0, 0.5], default 0.0
         Least share of the total weight per leaf.
+    budget : float in [0, 1], dict from action to such a share, or None
+        At most this share of the training weight is given an action other than the first, or the actions of the dict.
+        Prices of these actions find the tree and a bound for all trees within the budget; a gap that prices leave is
+        reported, with the status "feasible". ``alpha`` and ``max_gap`` are then shares of what the best action without
+        a budget loses.
+    min_samples_action : int, default 1
+        An action that the tree gives at all is given to at least so many training rows, without weights; more than 1
+        for at most five actions. As with a budget, a gap may be left.
     min_samples_level : int or None, default None
         Levels of a text column with fewer rows are pooled: they go to the same side at every test. None: 30, or a
         fortieth of the rows if that is less. 1: no pooling.
@@ -58,6 +72,7 @@ class OptimalPolicyTree(NumberLearner):
         A completed search with ``max_gap=0`` gives the same tree for any ``n_jobs``.
     callback, verbose : as in every learner
     checkpoint : as in every search that can go on
+        Not with a budget or ``min_samples_action``.
 
     Attributes
     ----------
@@ -65,8 +80,9 @@ class OptimalPolicyTree(NumberLearner):
     value_ : float
         Mean reward of the training rows under the tree, by weight.
     value_bound_ : float
-        A proved bound: no permitted tree has a greater mean reward, less the price of its leaves, also if the search
-        was stopped.
+        A proved bound: no permitted tree, so none within the budget, has a greater mean reward, less the price of its
+        leaves, also if the search was stopped.
+    shares_ : (n_actions,) share of the training weight that each action is given
     target_name_, n_features_in_, feature_names_in_, categories_ : as in every learner
     schema_, hints_, validation_ : as in every learner
     model_, result_, objective_ : as in every learner
@@ -105,6 +121,8 @@ class OptimalPolicyTree(NumberLearner):
         alpha: float = 0.0,
         min_samples_leaf: int = 1,
         min_weight_fraction_leaf: float = 0.0,
+        budget: float | Mapping[Any, float] | None = None,
+        min_samples_action: int = 1,
         min_samples_level: int | None = None,
         max_gap: float = 0,
         categorical_features: Any = None,
@@ -124,6 +142,8 @@ class OptimalPolicyTree(NumberLearner):
         self.alpha = alpha
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.budget = budget
+        self.min_samples_action = min_samples_action
         self.min_samples_level = min_samples_level
         self.max_gap = max_gap
         self.categorical_features = categorical_features
@@ -178,8 +198,42 @@ class OptimalPolicyTree(NumberLearner):
     def _finish(self, problem: PosedTree) -> None:
         rewards = problem.problem.target
         assert isinstance(rewards, Rewards)
-        best, total = rewards.best_mean(problem.problem.real_weights)
-        self.value_bound_ = rounded_up(best - Fraction(self.lower_bound_) / total)
+        best, total = rewards.best_mean()
+        optimal = self.status_ is Status.OPTIMAL  # the bound is then the cost, which a float only comes close to
+        least = problem.counted.real_cost(self.model_) if optimal else Fraction(self.lower_bound_)
+        self.value_bound_ = rounded_up(best - least / total) + 0.0  # not -0.0
+
+    def _posed_rows(self, X: FloatArray, given: NumberRows, by_sets: Collection[int]) -> TreeProblem:
+        limits = self._limits_on(given.targets.shape[1])
+        if limits == ActionLimits():
+            return super()._posed_rows(X, given, by_sets)
+        if self.checkpoint is not None:
+            raise ValueError("checkpoint cannot be combined with budget or min_samples_action: leave one of them out")
+        make = partial(LimitedRewards, limits=limits)
+        return TreeProblem.by_sums(X, given.targets, make, sample_weight=given.weights, **self._limits_of_trees)
+
+    def _limits_on(self, n_actions: int) -> ActionLimits:
+        """The limits of the parameters on actions."""
+        least = self.min_samples_action
+        if not is_integer(least) or least < 1:
+            raise ValueError(f"min_samples_action={least!r} is not a number of rows: expected an integer from 1")
+        names = self.__dict__.get("_names_of_actions", getattr(self, "actions_", None))
+        if names is None or len(names) != n_actions:
+            names = range(n_actions)
+        return action_limits(self.budget, int(least), list(names))
+
+    def _searched(
+        self, problem: TreeProblem, limits: Limits, progress: Progress | None, file: SearchFile | None
+    ) -> Result:
+        if isinstance(problem.target, LimitedRewards):
+            return solve_limited(problem, limits=limits, progress=progress)
+        return super()._searched(problem, limits, progress, file)
+
+    def _cost(self, problem: PosedTree) -> float:
+        rewards = problem.problem.target
+        if isinstance(rewards, LimitedRewards) and (broken := rewards.broken(self.model_, problem.X)):
+            raise ValueError(f"the tree breaks its limits on these rows: {broken}")
+        return super()._cost(problem)
 
     def _columns_to_save(self) -> dict[str, Any]:
         return {**super()._columns_to_save(), "value_bound": self.value_bound_}
@@ -228,6 +282,16 @@ class OptimalPolicyTree(NumberLearner):
         rewards = target.astype(np.float64)
         return rewards, rewards - rewards.mean(axis=1, keepdims=True)
 
+    def _new_targets(self, y: Any, n_rows: int, name: str) -> FloatArray:
+        rewards = super()._new_targets(y, n_rows, name)
+        if rewards.shape[1] != self.actions_.size:
+            expected = (n_rows, self.actions_.size)
+            raise ValueError(f"{name} has shape {rewards.shape}: expected a reward per row and action, {expected}")
+        return rewards
+
+    def _nearest_answers(self, targets: FloatArray) -> IntArray:
+        return np.asarray(targets.argmax(axis=1), dtype=np.int64)
+
     def _keep_target(self, rows: NumberRows) -> None:
         names = self._names_of_actions
         self.actions_ = np.arange(rows.targets.shape[1]) if names is None else np.array(names)
@@ -252,11 +316,8 @@ class OptimalPolicyTree(NumberLearner):
         sample_weight : (n_samples,) weight of each row
         """
         check_is_fitted(self)
-        X, y = features_and_labels(X, y, several=True)
-        action, rewards = evaluate.predict(self.model_, self._rows(X)), self.to_targets(y)
-        if rewards.shape != (action.size, self.actions_.size):
-            expected = (action.size, self.actions_.size)
-            raise ValueError(f"y has shape {rewards.shape}: expected a reward per row and action, {expected}")
+        rows, rewards = self._rows_and_targets(X, y)
+        action = evaluate.predict(self.model_, rows)
         weights = row_weights(None, sample_weight, action[:0], action)
         return float(np.average(rewards[np.arange(action.size), action], weights=weights))
 
@@ -270,10 +331,19 @@ class OptimalPolicyTree(NumberLearner):
         rewards = table.values[ends, table.label[ends]]
         return float(np.average(rewards, weights=table.weight[ends, 0]))
 
+    @property
+    def shares_(self) -> FloatArray:
+        """(n_actions,) share of the training weight that each action is given."""
+        check_is_fitted(self)
+        table = self.model_
+        ends = table.feature == LEAF
+        given = np.bincount(table.label[ends], table.weight[ends, 0], self.actions_.size)
+        return np.asarray(given / given.sum())
+
     def _fit_text(self) -> str:
         table = self.model_
         assert table.values is not None
-        single = int(np.argmax(table.values[0]))
+        single = max(self._limits_on(self.actions_.size).free(self.actions_.size), key=table.values[0].__getitem__)
         return gettext(
             "mean reward %(value)s on %(rows)s (%(single)s with %(action)s for all)",
             value=number(figure(self.value_)),
@@ -282,8 +352,64 @@ class OptimalPolicyTree(NumberLearner):
             action=printable(str(self.actions_[single])),
         )
 
+    def _facts(self) -> list[tuple[str, str]]:
+        told = []
+        for budget in self._limits_on(self.actions_.size).budgets:
+            given = float(self.shares_[list(budget.actions)].sum())
+            told.append(
+                gettext(
+                    "%(actions)s for %(given)s of the training weight, at most %(most)s permitted",
+                    actions=self._named(budget.actions),
+                    given=_percent(given),
+                    most=_percent(float(budget.share)),
+                )
+            )
+        return [*super()._facts(), *((gettext("budget"), text) for text in told)]
+
+    def _named(self, counted: tuple[bool, ...]) -> str:
+        return gettext(" or ").join(printable(str(self.actions_[k])) for k in np.flatnonzero(counted))
+
     def _claim(self) -> str:
-        depth = self.max_depth
-        if self.result_.unit == "lost reward":
-            return gettext("no tree of depth at most %(depth)s has a greater reward", depth=depth)
-        return super()._claim()
+        if self.result_.unit != "lost reward":
+            return f"{super()._claim()}{self._within_limits()}"
+        return gettext("no tree of depth at most %(depth)s has a greater reward", depth=self.max_depth) + (
+            self._within_limits()
+        )
+
+    def _within_limits(self) -> str:
+        """The limits on actions, in words that follow a claim; empty without one."""
+        limits = self._limits_on(self.actions_.size)
+        told = [
+            gettext(
+                "gives %(actions)s to at most %(most)s of the training weight",
+                actions=self._named(budget.actions),
+                most=_percent(float(budget.share)),
+            )
+            for budget in limits.budgets
+        ]
+        if limits.least_rows > 1:
+            told.append(gettext("gives an action to at least %(n)s training rows or none", n=limits.least_rows))
+        return gettext(" that %(limits)s", limits=gettext(" and ").join(told)) if told else ""
+
+    def _describe_proof(self) -> str:
+        result = self.result_
+        if result.status is not Status.FEASIBLE or result.stats.stopped_by is not None:
+            limits = self._within_limits()
+            told = super()._describe_proof()
+            return gettext("%(told)s; about every tree%(limits)s", told=told, limits=limits) if limits else told
+        figures = Figures.of(result)
+        return gettext(
+            "not proved optimal, prices leave a gap: objective %(objective)s (%(unit)s), lower bound %(bound)s for "
+            "every tree%(limits)s%(scope)s, gap %(gap)s, %(seconds)s s",
+            objective=number(figures.objective),
+            unit=result.unit,
+            bound=number(figures.lower_bound),
+            limits=self._within_limits(),
+            scope=result.within,
+            gap=number(figures.gap),
+            seconds=number(f"{result.stats.seconds:.2f}"),
+        )
+
+
+def _percent(share: float) -> str:
+    return gettext("%(number)s%%", number=number(f"{100 * share:.6g}"))

@@ -24,9 +24,10 @@ from proofwood.estimators.number_learner import (
 from proofwood.estimators.shared_docs import documented
 from proofwood.exceptions import DataError
 from proofwood.language import gettext, number
-from proofwood.model.node_table import LEAF, FloatArray
+from proofwood.model.node_table import LEAF, FloatArray, IntArray
 from proofwood.problem.targets import GammaMeans, Numbers, PoissonRates, SumTarget
 from proofwood.result import Progress, figure
+from proofwood.show.colouring import leaf_codes, nearest_codes
 
 CRITERIA: Mapping[str, type[SumTarget]] = {
     "squared_error": Numbers,
@@ -172,15 +173,10 @@ class OptimalTreeRegressor(RegressorMixin, NumberLearner):  # type: ignore[misc]
                 f"criterion={self.criterion!r} is for numbers {kind} 0, and y has {numbers[row, 0]:g} in row {row}: "
                 "use criterion='squared_error', or another target"
             )
-        least = {"poisson": 0.0, "gamma": np.nextafter(0.0, 1.0)}.get(self.criterion)
-        if least is not None and np.any(numbers < least):
-            row = int(np.argmax(numbers[:, 0] < least))
-            kind = "from" if least == 0 else "above"
-            raise DataError(
-                f"criterion={self.criterion!r} is for numbers {kind} 0, and y has {numbers[row, 0]:g} in row {row}: "
-                "use criterion='squared_error', or another target"
-            )
         return numbers, numbers
+
+    def _nearest_answers(self, targets: FloatArray) -> IntArray:
+        return nearest_codes(leaf_codes(self.model_)[0], targets[:, 0])
 
     def _keep_target(self, rows: NumberRows) -> None:
         """Nothing: leaves hold what they predict."""
@@ -221,10 +217,11 @@ class OptimalTreeRegressor(RegressorMixin, NumberLearner):  # type: ignore[misc]
             error=number(figure(math.sqrt(left))),
         )
 
+    def _loss_in_words(self) -> str | None:
+        return None if self.criterion == "squared_error" else CRITERIA[self.criterion].named
+
     def _claim(self) -> str:
         depth = self.max_depth
-        if self.result_.unit in ("Poisson deviance", "gamma deviance"):
-            return gettext("no tree of depth at most %(depth)s has a smaller deviance", depth=depth)
         if self.result_.unit not in self._units:
             return super()._claim()
         if self.criterion == "squared_error":

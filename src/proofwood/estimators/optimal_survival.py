@@ -26,9 +26,10 @@ from proofwood.estimators.tree_learner import PosedTree
 from proofwood.exceptions import DataError
 from proofwood.language import gettext, number
 from proofwood.model import evaluate
-from proofwood.model.node_table import LEAF, FloatArray
+from proofwood.model.node_table import LEAF, FloatArray, IntArray
 from proofwood.problem.targets import ExponentialRates, SumTarget
 from proofwood.result import Progress, figure
+from proofwood.show.colouring import leaf_codes, nearest_codes
 
 
 @documented
@@ -92,6 +93,7 @@ class OptimalSurvivalTree(NumberLearner):
     curves_: dict[int, Survival]
 
     _several_targets = True
+    _predicts_means = False
 
     def __init__(
         self,
@@ -195,6 +197,9 @@ class OptimalSurvivalTree(NumberLearner):
     def _rows_of(self, target: npt.NDArray[Any]) -> tuple[FloatArray, FloatArray]:
         pairs = target.astype(np.float64)
         return pairs, (pairs[:, 1] / pairs[:, 0]).reshape(-1, 1)
+
+    def _nearest_answers(self, targets: FloatArray) -> IntArray:
+        return nearest_codes(leaf_codes(self.model_)[0], targets[:, 1] / targets[:, 0])
 
     def _keep_target(self, rows: NumberRows) -> None:
         times, events = rows.targets.T
@@ -323,6 +328,21 @@ class OptimalSurvivalTree(NumberLearner):
             left=number(figure(left)),
             order=signed(self._concordance),
         )
+
+    def _loss_in_words(self) -> str:
+        return ExponentialRates.named
+
+    def _answers_in_words(self) -> dict[int, str]:
+        assert self.model_.values is not None
+        told = {}
+        for leaf, curves in self.curves_.items():
+            rate = number(figure(float(self.model_.values[leaf, 0]), digits=4))
+            median = curves.survival.first_at_most(0.5)
+            if median is None:
+                told[leaf] = gettext("most survive (rate %(rate)s)", rate=rate)
+            else:
+                told[leaf] = gettext("median %(time)s (rate %(rate)s)", time=number(figure(median)), rate=rate)
+        return told
 
     def _claim(self) -> str:
         if self.result_.unit not in self._units:

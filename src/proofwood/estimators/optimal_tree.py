@@ -259,9 +259,6 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
         if self.criterion in SHARES:
             make = partial(SHARES[self.criterion], n_classes=given.n_classes)
             return TreeProblem.by_sums(X, given.codes, make, sample_weight=given.weights, **self._limits_of_trees)
-        if self.criterion in SHARES:
-            make = partial(SHARES[self.criterion], n_classes=given.n_classes)
-            return TreeProblem.by_sums(X, given.codes, make, sample_weight=given.weights, **self._limits_of_trees)
         return TreeProblem.from_arrays(
             X,
             given.codes,
@@ -347,15 +344,6 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
                 "cost %(paid)s (%(alone)s with one class for all), %(errors)s",
                 paid=number(figure(paid)),
                 alone=number(figure(alone)),
-                errors=super()._fit_text(),
-            )
-        if table.loss is not None:
-            ends, total = table.feature == LEAF, float(table.weight[0].sum())
-            return gettext(
-                "%(loss)s %(here)s a row (%(alone)s with one leaf), %(errors)s",
-                loss=gettext(SHARES[self.criterion].named),
-                here=number(f"{float(table.loss[ends].sum()) / total:.4g}"),
-                alone=number(f"{float(table.loss[0]) / total:.4g}"),
                 errors=super()._fit_text(),
             )
         if table.loss is not None:

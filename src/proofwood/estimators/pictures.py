@@ -1,4 +1,4 @@
-"""Pictures of a fitted classifier, with its column and class names and its proof."""
+"""Pictures of a fitted model, with its column and class names and its proof."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from proofwood.estimators.input import rows_and_codes
 from proofwood.markup import escaped, scrolled
 from proofwood.show.layout import MOST_PLACES, places
 from proofwood.show.plot import plot_tree
@@ -24,7 +23,7 @@ def draw(model: Any, ax: Any, X: Any, y: Any, *, proof: bool, **more: Any) -> An
     flow = model._flow()
     if flow is not None:
         return plot_layers(model.model_, model._names(), ax, flow=flow, **more)
-    spread = None if X is None else spreads(model.model_, model._names(), *rows_and_codes(model, X, y, "y"))
+    spread = None if X is None else spreads(model.model_, model._names(), *model._coloured_rows(X, y, "y"))
     return plot_tree(model.model_, model._names(), ax, dashed=model._dashed, spreads=spread, **more)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from decimal import ROUND_CEILING
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from proofwood.result import Figures, Part, Progress, ProgressEvent, Result, Sta
 
 LOGGER = logging.getLogger("proofwood")
 COUNTS = ("errors", "weighted errors")
-_SIZES = ("depth", "nodes", "splits", "features", "share")
+SIZES = ("depth", "nodes", "splits", "features", "share")
 
 # ----------------------------------------------------------------------------------------------------------- progress
 
@@ -252,8 +253,18 @@ def _within(result: Result, permitted: float) -> str:
 
 def _rounded(result: Result, permitted: float) -> bool:
     """Whether a gap is that of costs which the search rounds to whole units."""
-    unit = result.unit.partition(" + ")[0]
-    return unit not in (*COUNTS, *_SIZES) and not 0 < result.gap <= permitted
+    return of_numbers(result) and not 0 < result.gap <= permitted
+
+
+def of_numbers(result: Result) -> bool:
+    """Whether the objective is a sum of numbers, such as squared errors, and no count of rows or nodes."""
+    return result.unit.partition(" + ")[0] not in (*COUNTS, *SIZES)
+
+
+def proved(model: Any) -> bool:
+    """Whether a fit ended with the proof that no permitted model is better, up to rounding of costs."""
+    within = model.status_ is Status.WITHIN_GAP and _rounded(model.result_, model._permitted_gap())
+    return within or model.status_ is Status.OPTIMAL
 
 
 def closeness(result: Result) -> str:

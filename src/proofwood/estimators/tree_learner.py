@@ -134,7 +134,7 @@ class TreeLearner(ProvedLearner[Rows]):
     def _search(
         self, problem: TreeProblem, limits: Limits, progress: Progress | None, file: SearchFile | None = None
     ) -> Result:
-        result = solve(problem, limits=limits, progress=progress, checkpoint=file)
+        result = self._searched(problem, limits, progress, file)
         if result.model is None or problem.holds_leaves(result.model, self.min_weight_fraction_leaf):
             return result
         # By rounding, the weight of a leaf is slightly too small: solve again with a stricter limit. The first bound
@@ -142,7 +142,13 @@ class TreeLearner(ProvedLearner[Rows]):
         heavier = problem.cost.leaf_weight(self.min_weight_fraction_leaf, surely=True)
         sure = replace(problem, min_leaf_weight=heavier)
         left = left_after(result, limits)
-        return bounded_by(result, solve(sure, limits=left, progress=progress, checkpoint=file))
+        return bounded_by(result, self._searched(sure, left, progress, file))
+
+    def _searched(
+        self, problem: TreeProblem, limits: Limits, progress: Progress | None, file: SearchFile | None
+    ) -> Result:
+        """The result of the engine."""
+        return solve(problem, limits=limits, progress=progress, checkpoint=file)
 
     def _cost(self, problem: PosedTree) -> float:
         return problem.problem.cost.shown(problem.counted.real_cost(self.model_))

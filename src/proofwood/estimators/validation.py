@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -88,6 +88,50 @@ class ClassFigures:
 
 
 @dataclass(frozen=True, slots=True)
+class NumberFigures:
+    """How held-out rows with numbers are predicted.
+
+    Parameters
+    ----------
+    rows : number of rows
+    squared, absolute : root of the mean squared error, and mean absolute error
+    baseline_squared, baseline_absolute : the same if the mean of the training rows is predicted for all
+    """
+
+    rows: int
+    squared: float
+    absolute: float
+    baseline_squared: float
+    baseline_absolute: float
+
+    @classmethod
+    def of(cls, numbers: FloatArray, predicted: FloatArray, means: FloatArray) -> Self:
+        """The figures of held-out rows.
+
+        Parameters
+        ----------
+        numbers, predicted : (n_held_out,) numbers of the rows, and their predictions
+        means : (n_held_out,) mean of the training rows of the fold
+        """
+        return cls(numbers.size, *errors_of(numbers, predicted), *errors_of(numbers, means))
+
+    @classmethod
+    def from_dict(cls, saved: Any) -> Self:
+        """The figures from plain values; ValueError, TypeError or LookupError if they do not fit."""
+        errors = [float(saved[name]) for name in cls.__slots__[1:]]
+        if type(saved["rows"]) is not int or saved["rows"] < 1 or any(not 0 <= one < math.inf for one in errors):
+            raise ValueError("numbers of the validation are not errors of rows")
+        return cls(saved["rows"], *errors)
+
+
+def errors_of(numbers: FloatArray, predicted: FloatArray) -> tuple[float, float]:
+    """The root of the mean squared error, and the mean absolute error, of equally weighted rows."""
+    away = predicted - numbers
+    largest = float(np.abs(away).max(initial=0.0)) or 1.0  # squares of large numbers would not be finite
+    return largest * math.sqrt(float(np.mean((away / largest) ** 2))), float(np.mean(np.abs(away)))
+
+
+@dataclass(frozen=True, slots=True)
 class Validation:
     """What the held-out rows of a cross-validation say about models of one size.
 
@@ -96,9 +140,10 @@ class Validation:
     score : name of the score
     mean : mean over the folds
     error : standard error of the mean; NaN with one fold
-    baseline : mean score of always predicting the most frequent class; NaN if the score needs a tree
+    baseline : mean score of always predicting the most frequent class, or the mean; NaN if the score needs a tree
     folds : number of folds
-    classes : figures of each class, over all folds
+    classes : figures of each class, over all folds; none if the target is numbers
+    numbers : figures of numbers, over all folds; None if the target is classes
     """
 
     score: str
@@ -107,6 +152,7 @@ class Validation:
     baseline: float
     folds: int
     classes: tuple[ClassFigures, ...]
+    numbers: NumberFigures | None = None
 
     @classmethod
     def of(
@@ -127,19 +173,17 @@ class Validation:
         classes : (n_classes,) labels
         codes, predicted : (n_held_out,) class codes of all held-out rows, and of their predictions
         """
-        n = scores.size
         counts = [np.bincount(which, minlength=classes.size) for which in (codes, predicted, codes[codes == predicted])]
-        return cls(
-            score,
-            float(scores.mean()),
-            float(scores.std(ddof=1) / math.sqrt(n)) if n > 1 else math.nan,
-            float(baselines.mean()),
-            n,
-            tuple(
-                ClassFigures(str(label), *(int(count[code]) for count in counts))
-                for code, label in enumerate(classes.tolist())
-            ),
+        figures = tuple(
+            ClassFigures(str(label), *(int(count[code]) for count in counts))
+            for code, label in enumerate(classes.tolist())
         )
+        return cls(*_scored(score, scores, baselines), figures)
+
+    @classmethod
+    def of_numbers(cls, score: str, scores: FloatArray, baselines: FloatArray, figures: NumberFigures) -> Self:
+        """The figures of held-out rows with numbers; parameters as in :meth:`of`."""
+        return cls(*_scored(score, scores, baselines), (), figures)
 
     def interval(self, n_rows: int) -> Interval:
         """The mean with its 95 % confidence interval, as in :func:`corrected_interval`.
@@ -148,7 +192,8 @@ class Validation:
         ----------
         n_rows : number of rows of the table, from which each fold held out some
         """
-        held_out = sum(one.rows for one in self.classes) / self.folds
+        rows = sum(one.rows for one in self.classes) if self.numbers is None else self.numbers.rows
+        held_out = rows / self.folds
         share = held_out / max(n_rows - held_out, 1.0)
         return _corrected(self.mean, self.error, self.folds, share)
 
@@ -159,7 +204,9 @@ class Validation:
         said += " " + ngettext("on the held-out rows of %(n)s fold", "on the held-out rows of %(n)s folds", self.folds)
         if not math.isnan(self.baseline):
             alone = number(f"{self.baseline:.4g}")
-            said += "; " + gettext("the most frequent class alone: %(score)s", score=alone)
+            of_class = gettext("the most frequent class alone: %(score)s", score=alone)
+            of_mean = gettext("the mean alone: %(score)s", score=alone)
+            said += f"; {of_class if self.numbers is None else of_mean}"
         return said
 
     def to_dict(self) -> dict[str, Any]:
@@ -177,6 +224,7 @@ class Validation:
                 }
                 for one in self.classes
             ],
+            **({} if self.numbers is None else {"numbers": asdict(self.numbers)}),
         }
 
     @classmethod
@@ -195,7 +243,15 @@ class Validation:
             raise ValueError("scores of the validation are not numbers")
         if not isinstance(saved["score"], str) or type(saved["folds"]) is not int or saved["folds"] < 1:
             raise ValueError("the validation has no name of a score, or no number of folds")
-        return cls(saved["score"], float(mean), float(error), float(baseline), saved["folds"], tuple(classes))
+        numbers = NumberFigures.from_dict(saved["numbers"]) if "numbers" in saved else None
+        return cls(saved["score"], float(mean), float(error), float(baseline), saved["folds"], tuple(classes), numbers)
+
+
+def _scored(score: str, scores: FloatArray, baselines: FloatArray) -> tuple[str, float, float, float, int]:
+    """The first parameters of :class:`Validation`, from the scores on the folds."""
+    n = scores.size
+    error = float(scores.std(ddof=1) / math.sqrt(n)) if n > 1 else math.nan
+    return score, float(scores.mean()), error, float(baselines.mean()), n
 
 
 def _or_none(number: float) -> float | None:

@@ -24,7 +24,7 @@ from proofwood.model.thresholds import require_levels_of_float32, separating_in_
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
-    from sklearn.tree import DecisionTreeClassifier
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 Sets = Literal["columns", "thresholds"]
 """What sets of levels become in scikit-learn."""
@@ -41,13 +41,14 @@ def to_sklearn(
     codes: npt.ArrayLike | None = None,
     sample_weight: npt.ArrayLike | None = None,
     sets: Sets = "thresholds",
-) -> DecisionTreeClassifier | Pipeline:
-    """Return a fitted scikit-learn ``DecisionTreeClassifier`` that predicts the same as ``table``.
+) -> DecisionTreeClassifier | DecisionTreeRegressor | Pipeline:
+    """Return a fitted scikit-learn tree that predicts the same as ``table``: a classifier, for numbers a regressor.
 
     The predictions are the same for every input that is exact in float32. scikit-learn rounds other inputs to float32
     first, so values very close to a threshold can change sides. If ``X`` is given, thresholds are moved if necessary,
     so that these rows keep their sides. Class probabilities are those of the table, with one exception: scikit-learn
     predicts the first most probable class, so if this is not the label of a leaf, the label gets probability 1 there.
+    Actions of a policy are classes, and that of a leaf has probability 1.
 
     A diagram is unrolled into its tree. A test of a level set becomes thresholds over the codes of the levels, or, if
     asked, a column of its own, and the tree becomes the last step of a ``Pipeline`` that makes these columns. The table
@@ -58,7 +59,8 @@ def to_sklearn(
     Parameters
     ----------
     table : NodeTable without oblique tests
-    classes : (n_classes,) sorted distinct labels of the class codes; ``0..n_classes - 1`` by default
+    classes : (n_labels,) sorted distinct labels of the class codes, or actions; ``0..n_labels - 1`` by default; not
+        used for numbers
     n_features : number of columns; by default the number of ``feature_names``, or the least that the table needs
     feature_names : names of the columns
     low_weight : (n_nodes, n_classes) weight that takes the low edge of each node; diagrams need it if ``X`` and
@@ -74,7 +76,7 @@ def to_sklearn(
     PrecisionError
         If the model distinguishes rows of ``X`` that are equal in float32, or a level is not exact in float32.
     """
-    from sklearn.tree import DecisionTreeClassifier
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
     from sklearn.tree._tree import Tree
 
     if table.normals is not None:
@@ -82,9 +84,9 @@ def to_sklearn(
             "the model tests weighted sums of columns (oblique splits), and a scikit-learn tree tests one column at a "
             "time: export it with to_python(), to_c(), to_sql() or to_onnx(), or fit with splits='univariate'"
         )
-    labels = np.arange(table.n_classes) if classes is None else np.asarray(classes)
-    if labels.shape != (table.n_classes,):
-        raise ValueError(f"classes has shape {labels.shape}, expected ({table.n_classes},)")
+    labels = np.arange(table.n_labels) if classes is None else np.asarray(classes)
+    if labels.shape != (table.n_labels,):
+        raise ValueError(f"classes has shape {labels.shape}, expected ({table.n_labels},)")
     columns = n_features if n_features is not None else len(feature_names) if feature_names else table.n_columns
     if columns < max(table.n_columns, 1):
         if n_features is not None or feature_names:
@@ -115,13 +117,13 @@ def to_sklearn(
         table = separating_in_float32(table, X, feature_names)
     tree = _counted_tree(table, low_weight, X, codes, sample_weight)
     leaf = tree.feature == LEAF
-    native = Tree(columns, np.array([table.n_classes], dtype=np.intp), 1)
+    native = Tree(columns, np.array([tree.values.shape[1]], dtype=np.intp), 1)
     nodes = np.zeros(tree.feature.size, dtype=native.__getstate__()["nodes"].dtype)
     nodes["left_child"] = np.where(leaf, -1, tree.low)
     nodes["right_child"] = np.where(leaf, -1, tree.high)
     nodes["feature"] = np.where(leaf, -2, tree.feature)
     nodes["threshold"] = np.where(leaf, -2.0, tree.threshold)
-    nodes["impurity"] = 1.0 - (tree.shares**2).sum(axis=1)
+    nodes["impurity"] = tree.impurity
     nodes["n_node_samples"] = tree.rows
     nodes["weighted_n_node_samples"] = tree.weight
     nodes["missing_go_to_left"] = np.where(leaf, 0, tree.missing_low)
@@ -130,13 +132,16 @@ def to_sklearn(
             "max_depth": tree.depth,
             "node_count": tree.feature.size,
             "nodes": nodes,
-            "values": np.ascontiguousarray(tree.shares[:, np.newaxis, :]),
+            "values": np.ascontiguousarray(tree.values[:, np.newaxis, :]),
         }
     )
-    estimator = DecisionTreeClassifier()
+    if _says_numbers(table):
+        estimator = DecisionTreeRegressor()
+    else:
+        estimator = DecisionTreeClassifier()
+        estimator.classes_ = labels
+        estimator.n_classes_ = table.n_labels
     estimator.tree_ = native
-    estimator.classes_ = labels
-    estimator.n_classes_ = table.n_classes
     estimator.n_outputs_ = 1
     estimator.n_features_in_ = columns
     estimator.max_features_ = columns
@@ -168,7 +173,7 @@ def last_rounded_low(threshold: npt.ArrayLike) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _CountedTree:
-    """A tree of thresholds with the statistics that scikit-learn stores per node: weight, rows, class shares."""
+    """A tree of thresholds with what scikit-learn stores per node: weight, rows, class shares or mean, impurity."""
 
     feature: IntArray
     threshold: FloatArray
@@ -177,7 +182,8 @@ class _CountedTree:
     missing_low: BoolArray
     weight: FloatArray
     rows: IntArray
-    shares: FloatArray
+    values: FloatArray
+    impurity: FloatArray
     depth: int
 
 
@@ -197,7 +203,6 @@ def _counted_tree(
     source = of_test[of_flat[order]]
     inner = tree.feature[order] != LEAF
     low, high = (np.where(inner, place[edge[order]], LEAF) for edge in (tree.low, tree.high))
-    shares = _shares_that_predict_labels(table)[source]
     if tree.n_nodes == table.n_nodes and (X is None or codes is None):
         weight, rows = table.weight[source].sum(axis=1), table.rows[source]
     elif X is not None and codes is not None:
@@ -211,8 +216,10 @@ def _counted_tree(
             )
         to_low = low_weights_of_tree(table) if low_weight is None else low_weight
         weight, rows = _shared_out(table, to_low, flat, of_test, of_flat[order], low, high)
-    if tree.n_nodes != table.n_nodes or np.any(shares != node_probabilities(table)[source]):
-        shares = _means_of_leaves(shares, weight, low, high)
+    said, means = _said(table)
+    values = said[source]
+    if not means or tree.n_nodes != table.n_nodes:
+        values = _means_of_leaves(values, weight, low, high)
     return _CountedTree(
         feature=tree.feature[order],
         threshold=tree.threshold[order],
@@ -221,7 +228,8 @@ def _counted_tree(
         missing_low=tree.missing_low[order],
         weight=weight,
         rows=rows,
-        shares=shares,
+        values=values,
+        impurity=_impurity(table, source, values, weight, low, high),
         depth=tree.depth,
     )
 
@@ -281,7 +289,7 @@ def _shared_out(
 
 
 def _means_of_leaves(shares: FloatArray, weight: FloatArray, low: IntArray, high: IntArray) -> FloatArray:
-    """(n, n_classes) shares of the classes; at a split, the weighted mean of the shares at the leaves below it."""
+    """(n, k) shares of the classes, or numbers; at a split, the weighted mean of those at the leaves below it."""
     found = shares.copy()
     for node in np.flatnonzero(low != LEAF)[::-1].tolist():
         one, other = weight[low[node]], weight[high[node]]
@@ -290,10 +298,41 @@ def _means_of_leaves(shares: FloatArray, weight: FloatArray, low: IntArray, high
     return found
 
 
-def _shares_that_predict_labels(table: NodeTable) -> FloatArray:
-    """(n_nodes, n_classes) class shares, changed at leaves so that the label is the first class of largest share."""
+def _says_numbers(table: NodeTable) -> bool:
+    return table.values is not None and table.n_labels == 1
+
+
+def _said(table: NodeTable) -> tuple[FloatArray, bool]:
+    """(n_nodes, k) what the twin of each node has as its value, and whether those of splits are means over their rows.
+
+    They are numbers, or shares of classes, changed at leaves so that the label is the first class of largest share; the
+    action of a policy has share 1.
+    """
+    if table.values is not None:
+        return (table.values, True) if _says_numbers(table) else (np.eye(table.n_labels)[table.label], False)
     shares = node_probabilities(table)
     other = np.flatnonzero((table.feature == LEAF) & (shares.argmax(axis=1) != table.label))
     shares[other] = 0.0
     shares[other, table.label[other]] = 1.0
-    return shares
+    return shares, other.size == 0
+
+
+def _impurity(
+    table: NodeTable, source: IntArray, values: FloatArray, weight: FloatArray, low: IntArray, high: IntArray
+) -> FloatArray:
+    """(n,) Gini impurity of the shares at each node; for numbers, what its rows cost as a leaf by weight, 0 if unknown.
+
+    Rows at a copy of a node are taken to cost what those of the node do. A test of levels that became several nodes
+    avoids at the first of them what it avoids.
+    """
+    if not _says_numbers(table):
+        return np.asarray(1.0 - (values**2).sum(axis=1))
+    loss, total = np.zeros(table.n_nodes) if table.loss is None else table.loss, table.weight.sum(axis=1)
+    found: FloatArray = np.divide(loss, total, out=np.zeros_like(total), where=total > 0)[source]
+    inner = np.flatnonzero(low != LEAF)
+    later = np.concatenate([edge[inner][source[edge[inner]] == source[inner]] for edge in (low, high)])
+    for node in sorted(later.tolist(), reverse=True):  # children before parents
+        sides = [low[node], high[node]]
+        if weight[sides].sum() > 0:
+            found[node] = np.average(found[sides], weights=weight[sides])
+    return found

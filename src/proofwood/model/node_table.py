@@ -304,6 +304,11 @@ class NodeTable:
         columns: list[int] = self.normals.row(node)[0].tolist()
         return columns
 
+    def at_nodes(self, source: IntArray) -> dict[str, Any]:
+        """What the nodes ``source`` predict and count, by the names of the parameters."""
+        names = ("label", "weight", "rows", *NUMBERS_OF_NODES)
+        return {name: one[source] for name in names if (one := getattr(self, name)) is not None}
+
     def splits(self) -> Iterator[int]:
         """An iterator over the splits, parents before children."""
         return iter(np.flatnonzero(self.feature != LEAF).tolist())

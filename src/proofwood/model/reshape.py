@@ -7,7 +7,6 @@ row only if its docstring says so.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +14,6 @@ import numpy.typing as npt
 from proofwood.model.evaluate import check_rows, visited
 from proofwood.model.node_table import (
     LEAF,
-    NUMBERS_OF_NODES,
     OBLIQUE,
     BoolArray,
     FloatArray,
@@ -291,8 +289,6 @@ def _pick(
     ``counted`` replaces the copied labels, weights or rows; its arrays use the new numbering.
     """
     leaf = low == LEAF
-    of_source: dict[str, Any] = {name: getattr(table, name)[source] for name in ("label", "weight", "rows")}
-    of_source |= {name: one[source] for name in NUMBERS_OF_NODES if (one := getattr(table, name)) is not None}
     return NodeTable(
         feature=np.where(leaf, LEAF, table.feature[source]),
         threshold=np.where(leaf, np.nan, table.threshold[source]),
@@ -301,7 +297,7 @@ def _pick(
         missing_low=leaf | table.missing_low[source],
         levels=None if table.levels is None else _pick_levels(table.levels, source, leaf),
         normals=None if table.normals is None else _pick_normals(table.normals, source, leaf),
-        **{**of_source, **counted},
+        **{**table.at_nodes(source), **counted},
     )
 
 

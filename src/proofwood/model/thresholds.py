@@ -164,10 +164,7 @@ def _ordered(
         threshold=np.array(threshold)[order],
         low=edges(low),
         high=edges(high),
-        label=table.label[at],
-        weight=table.weight[at],
-        rows=table.rows[at],
         missing_low=np.array(missing_low)[order],
-        normals=None,
+        **table.at_nodes(at),
     )
     return made, at

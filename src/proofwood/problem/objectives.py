@@ -369,7 +369,10 @@ class SumCost(Prices):
                 f"{parameter('max_gap', max_gap)} is not a gap: expected a share of what a single leaf costs, from 0 "
                 "to less than 1"
             )
-        return self.units_of(share * alone)
+        # what rounding may add: of units, of weights, of the price of leaves, and of numbers, on both sides
+        rounded = self.slack * self.cost_unit + 2 * self.shift + (self.above + self.below) * self.spread
+        rounded += self.left_out * self.most + 2 * self.distance * (2 * root_above(alone) + self.distance)
+        return max(0, self.units_of(share * alone - rounded))
 
     def units_of(self, cost: Fraction) -> int:
         """A real cost as an integer cost, rounded down."""

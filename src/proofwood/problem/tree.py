@@ -151,6 +151,10 @@ class TreeProblem:
         numbers = np.asarray(targets, dtype=np.float64)
         X, (kept, weights) = _checked(X, numbers.shape[:1], sample_weight, max_depth, min_samples_leaf)
         target = make(numbers[kept].reshape(kept.size, -1), weights)
+        if target.most_columns is not None and target.numbers.shape[1] > target.most_columns:
+            raise DataError(
+                f"the target has {target.numbers.shape[1]} columns: {target.named} is of up to {target.most_columns}"
+            )
         cost = target.prices(slack=2 ** max(0, int(max_depth) - 1))
         problem = cls(
             X=X,
@@ -162,7 +166,7 @@ class TreeProblem:
             kept=kept,
             rounding=weights.rounding,
         )
-        alone = problem.real_cost(NodeTable.leaf(0, target.width))
+        alone = problem.real_cost(target.alone(X))
         if alone >= LARGEST_COST:
             raise DataError(
                 f"a single leaf costs more than {LARGEST_COST:.3g} ({target.named}), which float64 cannot add: divide "

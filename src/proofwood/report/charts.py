@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup, escape
@@ -128,6 +128,49 @@ def calibration(
     return _figure(inside, across, gettext("share seen in new rows"))
 
 
+@dataclass(frozen=True)
+class LeafPoint:
+    """What a leaf predicts, and the numbers of the rows there.
+
+    Parameters
+    ----------
+    told : the number that it predicts
+    mean : mean of the rows
+    ends : their quantiles of 5, 25, 75 and 95 %; None if there are few rows
+    tip : text shown on hovering
+    """
+
+    told: float
+    mean: float
+    ends: Sequence[float] | None
+    tip: str
+
+
+def against(points: Sequence[LeafPoint], x_name: str, y_name: str, said: Callable[[float], str]) -> Markup:
+    """The numbers of the rows at each leaf against what it predicts, both on one scale.
+
+    Parameters
+    ----------
+    points : the leaves
+    x_name, y_name : names of the axes
+    said : function that says a number
+    """
+    values = [value for point in points for value in (point.told, point.mean, *(point.ends or ()))]
+    low, high = min(values), max(values)
+    reach = (high - low) or 1.0
+    inside = _dashed(True, None)
+    for point in points:
+        x = (point.told - low) / reach
+        if point.ends is not None:
+            across = _at(x, 0.0)[0]
+            heights = [_at(0.0, (end - low) / reach)[1] for end in point.ends]
+            inside += f'<path class="range" d="M{across:.1f} {heights[0]:.1f}V{heights[3]:.1f}"/>'
+            inside += f'<path class="range thick" d="M{across:.1f} {heights[1]:.1f}V{heights[2]:.1f}"/>'
+        inside += _circle(CurvePoint(x, (point.mean - low) / reach, point.tip))
+    ticks = [said(low + share * reach) for share in (0.0, 0.5, 1.0)]
+    return _figure(inside, x_name, y_name, ticks)
+
+
 def _circle(dot: CurvePoint) -> str:
     (x, y), kind = _at(dot.x, dot.y), "dot used" if dot.used else "dot"
     tip = escape(dot.tip)
@@ -145,21 +188,23 @@ def _dashed(diagonal: bool, level: float | None) -> str:
     return lines if level is None else f'{lines}<path class="even" d="M{x0} {_at(0, level)[1]:.1f}H{x1}"/>'
 
 
-def _figure(inside: str, x_name: str, y_name: str) -> Markup:
+def _figure(inside: str, x_name: str, y_name: str, ticks: Sequence[str] | None = None) -> Markup:
+    """A square figure with its axes; ``ticks`` are the texts of both axes, evenly spaced, by default of shares."""
     left, top, right, bottom = _SQUARE
     parts = []
-    for value in (0, 0.25, 0.5, 0.75, 1):
+    texts = [f"{25 * k}" for k in range(5)] if ticks is None else ticks
+    for k, text in enumerate(texts):
+        value = k / (len(texts) - 1)
         x, y = _at(value, value)
         parts.append(f'<path class="grid-line" d="M{left} {y:.1f}H{right}M{x:.1f} {top}V{bottom}"/>')
-        parts.append(f'<text class="t" x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{100 * value:.0f}</text>')
-        unit = "\u202f%" if value == 1 else ""
-        parts.append(
-            f'<text class="t" x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{100 * value:.0f}{unit}</text>'
-        )
+        parts.append(f'<text class="t" x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{escape(text)}</text>')
+        unit = "\u202f%" if value == 1 and ticks is None else ""
+        parts.append(f'<text class="t" x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{escape(text)}{unit}</text>')
     across, up = escape(x_name), escape(y_name)
     label = escape(gettext("%(up)s against %(across)s", up=y_name, across=x_name))
-    start = f'<svg class="chart" viewBox="0 0 320 292" role="img" aria-label="{label}">'
-    middle = (left + right) / 2, f"translate(11 {(top + bottom) / 2}) rotate(-90)"
+    room = 0 if ticks is None else 34  # for texts of numbers, which are longer than those of shares
+    start = f'<svg class="chart" viewBox="{-room} 0 {320 + room} 292" role="img" aria-label="{label}">'
+    middle = (left + right) / 2, f"translate({11 - room} {(top + bottom) / 2}) rotate(-90)"
     return Markup(
         f"{start}{''.join(parts)}{inside}"
         f'<text class="t name" x="{middle[0]}" y="{bottom + 36}" text-anchor="middle">{across}</text>'

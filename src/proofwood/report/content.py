@@ -8,29 +8,32 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import ROUND_CEILING
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from proofwood import __version__
-from proofwood.data.kinds import CATEGORIES, Kind
-from proofwood.data.schema import Schema
 from proofwood.hints import Hint
-from proofwood.language import day, gettext, marked, ngettext, number, retold, spoken
-from proofwood.model.node_table import LEAF, OBLIQUE, FloatArray, IntArray, NodeTable
+from proofwood.language import day, gettext, ngettext, number, retold, spoken
+from proofwood.model import evaluate
+from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 from proofwood.printable import printable, shown
-from proofwood.report import charts, errors, what_if
+from proofwood.report import charts, columns, errors, numbers, what_if
 from proofwood.report.card import Card
 from proofwood.report.errors import CountedRows
 from proofwood.report.explanations import explained_rows
 from proofwood.report.measures import measured
+from proofwood.report.numbers import NumberedRows
 from proofwood.report.proof import call, proof_parts, trace_parts
 from proofwood.report.rows import MOST_ROWS, default_rows, row_data
 from proofwood.report.words import Words, and_all, at_name, count, share
+from proofwood.result import figure
+from proofwood.show.colouring import Colouring, leaf_codes
 from proofwood.show.labels import percent, wrong_weight
 from proofwood.show.palette import Palette, class_colours, hexadecimal
 from proofwood.show.spread import node_counts, spreads
@@ -50,18 +53,21 @@ TWO = ("#b8470f", "#5b87ad"), ("#f08a4b", "#7aa9d0")
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows with their classes.
+    """Rows with their classes, numbers or rewards.
 
     Parameters
     ----------
     X : (n_rows, n_columns) numbers, with the level codes of the training data
-    codes : (n_rows,) class codes; ``n_classes`` for a class that training did not have
+    codes : (n_rows,) class codes; ``n_classes`` for a class that training did not have; for numbers and rewards the
+        codes of colours, see :mod:`proofwood.show.colouring`
     recounted : cost of the model on these rows; None if not counted; a text with the reason if it cannot be counted
+    targets : (n_rows, k) numbers or rewards; None for classes
     """
 
     X: FloatArray
     codes: IntArray
     recounted: float | str | None = None
+    targets: FloatArray | None = None
 
 
 NO_CARD = Card()
@@ -102,18 +108,10 @@ def content(model: ProvedClassifier, training: Rows, validation: Rows | None, op
     """
     table, labels, card = model.model_, model._names(), options.card
     words, kind = Words(table, labels), "tree" if table.is_tree else "diagram"
-    seen, fresh = _seen(table, training), None if validation is None else _seen(table, validation)
-    event = _event(table, words, card)
-    order = [event, *(code for code in range(table.n_classes) if code != event)]
-    light, dark = _colours(table, words, event, options.palette)
     tested = sorted(table.tested_columns)
-    chosen = list(options.rows or ())
-    if options.rows is None and options.include_rows:
-        chosen = default_rows(table.label[model_leaves(table, training.X)], training.codes)
-    told, told_note = explained_rows(model, words, training.X, training.codes, chosen, options.seconds)
-    best = fresh or seen  # figures are about new rows where there are any
-    counts = [_counts(table, words, node) for node in range(table.n_nodes)]
-    new_counts = None if fresh is None else fresh.counts
+    made = of_classes if table.values is None else of_numbers
+    part = made(model, words, training, validation, options)
+    rows_of_page = part.pop("row_data")
     return {
         "language": spoken(),
         "title": printable(options.title or card.title or _title(model, kind)),
@@ -126,31 +124,81 @@ def content(model: ProvedClassifier, training: Rows, validation: Rows | None, op
         "about": _about(model, training, words, card, options.source),
         "lead": _lead(table, validation, options.source if training.recounted == model.result_.objective else None),
         "hints": [*map(_hint, (*model.hints_, *model.notes())), *_leaf_hints(table)],
-        "headline": errors.headline(table, seen, fresh, model.validation_),
-        "common": words.class_name(int(np.argmax(table.weight[0]))),
         "validation": None if model.validation_ is None else str(model.validation_),
-        "classes": _class_figures(model, words, fresh, seen, order),
-        "words_of": [words.class_name(code) for code in range(table.n_classes)],
-        "chips": [(code, words.class_name(code), card.classes.get(_label(words, code), "")) for code in order],
-        "light": light,
-        "dark": dark,
+        **part,
         "picture": model_svg(
             table,
             labels,
-            palette=light,
+            palette=part["palette"],
             dashed=model._dashed,
             name=_picture_name(table),
             asked=[words.node(node) for node in range(table.n_nodes)],
             spreads=spreads(table, labels, training.X, training.codes),
-            fresh=new_counts,
+            fresh=part["new_counts"],
         ),
-        "nodes": [_node(table, words, node, counts[node]) for node in range(table.n_nodes)],
-        "outline": _outline(table, words, order) if table.is_tree else None,
-        "rules": _rules(table, words, seen, fresh) if table.is_tree else None,
-        "has_new": fresh is not None,
+        "nodes": [_node(table, words, node, part["counts"][node]) for node in range(table.n_nodes)],
+        "has_new": validation is not None,
         "proof": proof_parts(model, training.recounted),
-        "columns": _columns(model.schema_, table, words, card, tested),
+        "columns": columns.described(model.schema_, table, words, card, tested),
         "trace": trace_parts(model.result_),
+        "sums": columns.sums(model.schema_, table),
+        "include_rows": options.include_rows,
+        "total_rows": training.X.shape[0],
+        "most_rows": MOST_ROWS,
+        "words": script_json(spoken().for_script()),
+        "data": script_json(
+            {
+                "kind": kind,
+                "target": words.target,
+                "answers": part["answers"],
+                "classes": part["words_of"],
+                "nodes": what_if.nodes(words, tested, part["counts"], part["new_counts"], part["leaf_facts"]),
+                "columns": what_if.columns(
+                    words, model.schema_, card, tested, training.X, unseen=model.unseen == "majority"
+                ),
+                "reasons": table.values is None and table.normals is None and what_if.ways(table) <= what_if.MOST_WAYS,
+                "rows": rows_of_page,
+            }
+        ),
+    }
+
+
+def of_classes(
+    model: ProvedClassifier, words: Words, training: Rows, validation: Rows | None, options: Options
+) -> dict[str, Any]:
+    """The values that only models of classes have; parameters as in :func:`content`."""
+    table, card = words.table, options.card
+    seen, fresh = _seen(table, training), None if validation is None else _seen(table, validation)
+    event = _event(table, words, card)
+    order = [event, *(code for code in range(table.n_classes) if code != event)]
+    light, dark = _colours(table, words, event, options.palette)
+    tested = sorted(table.tested_columns)
+    chosen = list(options.rows or ())
+    if options.rows is None and options.include_rows:
+        chosen = default_rows(table.label[model_leaves(table, training.X)], training.codes)
+    told, told_note = explained_rows(model, words, training.X, training.codes, chosen, options.seconds)
+    best = fresh or seen  # figures are about new rows where there are any
+    names = [words.class_name(code) for code in range(table.n_classes)]
+    shares = evaluate.node_probabilities(table)
+
+    def share_of(node: int) -> str:
+        return f"{percent(float(shares[node, table.label[node]]))} {names[table.label[node]]}"
+
+    return {
+        "answers": "classes",
+        "headline": errors.headline(table, seen, fresh, model.validation_),
+        "common": words.class_name(int(np.argmax(table.weight[0]))),
+        "classes": _class_figures(model, words, fresh, seen, order),
+        "words_of": names,
+        "chips": [(code, names[code], card.classes.get(_label(words, code), "")) for code in order],
+        "palette": light,
+        "light": light,
+        "dark": dark,
+        "counts": [_counts(table, words, node) for node in range(table.n_nodes)],
+        "new_counts": None if fresh is None else fresh.counts,
+        "leaf_facts": what_if.class_facts(table),
+        "outline": _outline(words, table.weight, table.label, order, share_of) if table.is_tree else None,
+        "rules": _rules(words, _rule_facts(table, fresh)) if table.is_tree else None,
         "confusions": [
             *([] if fresh is None else [errors.confusion(words, fresh, order, gettext("new rows"))]),
             errors.confusion(words, seen, order, gettext("training rows")),
@@ -161,27 +209,52 @@ def content(model: ProvedClassifier, training: Rows, validation: Rows | None, op
         "groups": errors.groups(words, model.schema_, best, _group_columns(words, card)),
         "explained": told,
         "explained_note": told_note,
-        "sums": _sums(model.schema_, table),
-        "include_rows": options.include_rows,
-        "total_rows": training.X.shape[0],
-        "most_rows": MOST_ROWS,
-        "words": script_json(spoken().for_script()),
-        "data": script_json(
-            {
-                "kind": kind,
-                "target": words.target,
-                "classes": [words.class_name(code) for code in range(table.n_classes)],
-                "nodes": what_if.nodes(words, tested, counts, new_counts),
-                "columns": what_if.columns(
-                    words, model.schema_, card, tested, training.X, unseen=model.unseen == "majority"
-                ),
-                "reasons": table.normals is None and what_if.ways(table) <= what_if.MOST_WAYS,
-                "rows": row_data(table, words, training.X, training.codes, chosen, list(model.schema_.left_out))
-                if options.include_rows
-                else None,
-            }
-        ),
+        "row_data": row_data(table, words, training.X, training.codes, chosen, list(model.schema_.left_out))
+        if options.include_rows
+        else None,
     }
+
+
+def of_numbers(model: Any, words: Words, training: Rows, validation: Rows | None, options: Options) -> dict[str, Any]:
+    """The values of models of numbers and of policies; parameters as in :func:`content`."""
+    table, tested = words.table, sorted(words.table.tested_columns)
+    seen, fresh = _numbered(table, training), None if validation is None else _numbered(table, validation)
+    best = fresh or seen
+    shown_as = Colouring.of(table, words.labels, options.palette)
+    colours, names = [hexadecimal(one) for one in shown_as.colours], numbers.code_names(table, words)
+    policy = numbers.is_policy(table)
+    weights = shown_as.shares * table.weight.sum(axis=1)[:, np.newaxis]
+
+    def told(node: int) -> str:
+        return numbers.line(table, words, node)
+
+    return {
+        "answers": "actions" if policy else "numbers",
+        "headline": numbers.headline(model, seen, fresh),
+        "value_bound": number(figure(model.value_bound_, ROUND_CEILING, 5)) if policy else "",
+        "beside": numbers.beside(words, seen, fresh, model.validation_),
+        "words_of": names,
+        "chips": [(code, name, options.card.classes.get(name, "")) for code, name in enumerate(names)],
+        "palette": options.palette,
+        "light": colours,
+        "dark": colours,
+        "counts": [numbers.counts(table, words, node) for node in range(table.n_nodes)],
+        "new_counts": None,
+        "leaf_facts": numbers.leaf_facts(words, shown_as.code, fresh),
+        "outline": _outline(words, weights, shown_as.code, list(range(len(names))), told),
+        "rules": _rules(words, numbers.rule_facts(words, shown_as.code, seen, fresh)),
+        "leaves_figure": "" if policy else numbers.leaves_figure(words, best),
+        "by_leaf": numbers.by_leaf(words, best),
+        "matter": numbers.columns_that_matter(words, best, tested),
+        "explained": [],
+        "explained_note": "",
+        "row_data": None,
+    }
+
+
+def _numbered(table: NodeTable, rows: Rows) -> NumberedRows:
+    assert rows.targets is not None
+    return NumberedRows(table, rows.X, rows.targets)
 
 
 def model_leaves(table: NodeTable, X: FloatArray) -> IntArray:
@@ -271,16 +344,15 @@ def _about(
     model: ProvedClassifier, training: Rows, words: Words, card: Card, source: str | os.PathLike[str] | None
 ) -> list[tuple[str, str, str]]:
     """What a reader who was not there should know: name, text, and a note in small print."""
-    table, names = model.model_, [words.class_name(code) for code in range(model.model_.n_classes)]
+    table = model.model_
     tested, gaps = len(table.tested_columns), int(np.isnan(training.X).sum())
     missing = "; " + ngettext("%(n)s cell missing", "%(n)s cells missing", gaps) if gaps else ""
-    classes = shown(names, MOST_NAMED, str)
     file = (gettext("not named"), "") if source is None else (printable(Path(source).name), _digest(Path(source)))
     found = [
         (
             gettext("Predicts"),
             words.target or gettext("not named"),
-            ngettext("%(n)s class: %(classes)s", "%(n)s classes: %(classes)s", len(names), classes=classes),
+            _answers(words),
         ),
         (gettext("File"), *file),
         (gettext("Rows"), number(f"{int(table.rows[0]):,}"), gettext("in training")),
@@ -295,6 +367,20 @@ def _about(
         (gettext("Learner"), type(model).__name__, _limits(model)),
     ]
     return [(name, printable(text), printable(note)) for name, text, note in found]
+
+
+def _answers(words: Words) -> str:
+    """What the model predicts: so many classes, one of some actions, or numbers."""
+    table = words.table
+    if table.values is not None and not numbers.is_policy(table):
+        answers = leaf_codes(table)[0]
+        low, high = (numbers.told(float(end)) for end in (answers[0], answers[-1]))
+        return gettext("numbers, from %(low)s to %(high)s", low=low, high=high)
+    names = [words.class_name(code) for code in range(table.n_labels)]
+    classes = shown(names, MOST_NAMED, str)
+    if table.values is not None:
+        return ngettext("%(n)s action: %(actions)s", "%(n)s actions: %(actions)s", len(names), actions=classes)
+    return ngettext("%(n)s class: %(classes)s", "%(n)s classes: %(classes)s", len(names), classes=classes)
 
 
 def _digest(path: Path) -> str:
@@ -315,15 +401,17 @@ def _leaf_hints(table: NodeTable) -> list[str]:
     """A hint about leaves with few training rows; hints of the model name those with very few."""
     rows = table.rows[table.feature == LEAF]
     small = int(np.count_nonzero(rows < FEW_LEAF))
+    what = gettext("shares of so few say little") if table.values is None else gettext("means of so few say little")
     if not np.any((rows > FEWEST_LEAF) & (rows < FEW_LEAF)) or int(table.rows[0]) < 2 * FEW_LEAF:
         return []
     return [
         ngettext(
-            "%(n)s of %(n_all)s leaves has fewer than %(few)s training rows: shares of so few say little",
-            "%(n)s of %(n_all)s leaves have fewer than %(few)s training rows: shares of so few say little",
+            "%(n)s of %(n_all)s leaves has fewer than %(few)s training rows: %(what)s",
+            "%(n)s of %(n_all)s leaves have fewer than %(few)s training rows: %(what)s",
             small,
             n_all=number(f"{table.n_leaves:,}"),
             few=FEW_LEAF,
+            what=what,
         )
     ]
 
@@ -370,29 +458,39 @@ def _node(table: NodeTable, words: Words, node: int, counts: Sequence[tuple[str,
         "high": int(table.high[node]),
         "rows": number(f"{int(table.rows[node]):,}"),
         "n_rows": int(table.rows[node]),
-        "wrong": count(wrong_weight(table, node)) if leaf else "",
+        "wrong": count(wrong_weight(table, node)) if leaf and table.values is None else "",
         "counts": ", ".join(f"{name} {weight}" for name, weight, _ in counts),
     }
 
 
-def _outline(table: NodeTable, words: Words, order: Sequence[int]) -> list[dict[str, Any]]:
-    """The lines of the tree as nested lists, from the root down: each with what a list opens or closes around it."""
+def _outline(
+    words: Words, weights: FloatArray, codes: IntArray, order: Sequence[int], told: Callable[[int], str]
+) -> list[dict[str, Any]]:
+    """The lines of the tree as nested lists, from the root down: each with what a list opens or closes around it.
+
+    Parameters
+    ----------
+    words : the model
+    weights : (n_nodes, n_codes) weight of each answer at each node
+    codes : (n_nodes,) answer of each leaf
+    order : the answers in the order of a strip
+    told : function that says what is known of a node
+    """
+    table = words.table
     found: list[dict[str, Any]] = []
     pending: list[tuple[int, str, int]] = [(0, gettext("All rows"), 0)]
     while pending:
         node, says, depth = pending.pop()
         leaf = bool(table.feature[node] == LEAF)
-        weight = table.weight[node]
-        label = int(table.label[node])
         found.append(
             {
                 "node": node,
                 "says": says,
                 "depth": depth,
-                "label": label if leaf else None,
+                "label": int(codes[node]) if leaf else None,
                 "rows": number(f"{int(table.rows[node]):,}"),
-                "share": f"{percent(float(weight[label]) / (float(weight.sum()) or 1.0))} {words.class_name(label)}",
-                "svg": charts.strip(weight.tolist(), order),
+                "share": told(node),
+                "svg": charts.strip(weights[node].tolist(), order),
             }
         )
         if not leaf:
@@ -404,46 +502,51 @@ def _outline(table: NodeTable, words: Words, order: Sequence[int]) -> list[dict[
     return found
 
 
-def _rules(table: NodeTable, words: Words, seen: CountedRows, fresh: CountedRows | None) -> dict[str, Any]:
+def _rules(words: Words, facts: Callable[[int], dict[str, Any]]) -> dict[str, Any]:
+    """The rules with their words; ``facts`` says what is known of a leaf."""
     found, whole = words.rules(MOST_RULES), words.rules(MOST_RULES, levels=None)
-    leaves = np.flatnonzero(table.feature == LEAF)
     return {
         "shown": [
-            _rule(table, words, k + 1, conditions, node, fresh)
-            | {"whole": and_all(names) if names != conditions else ""}
+            {
+                "no": k + 1,
+                "if": [at_name(condition, words.tested_names) for condition in conditions],
+                "then": words.asks(node),
+                "node": node,
+                "whole": and_all(names) if names != conditions else "",
+                **facts(node),
+            }
             for k, ((conditions, node), (names, _)) in enumerate(zip(found, whole, strict=True))
         ],
-        "more": leaves.size - len(found),
+        "more": words.table.n_leaves - len(found),
     }
 
 
-def _rule(
-    table: NodeTable, words: Words, number: int, conditions: Sequence[str], node: int, fresh: CountedRows | None
-) -> dict[str, Any]:
-    weight, label = table.weight[node], int(table.label[node])
-    right = float(weight[label]) / (float(weight.sum()) or 1.0)
-    rule = {
-        "no": number,
-        "if": [at_name(condition, words.tested_names) for condition in conditions],
-        "then": words.asks(node),
-        "code": label,
-        "rows": int(table.rows[node]),
-        "share": right,
-        "right": percent(right),
-        "wrong": count(wrong_weight(table, node)),
-        "node": node,
-    }
-    if fresh is None:
-        return rule
-    n, hits = int(fresh.counts[node].sum()), int(fresh.counts[node, label])
-    ends = errors.interval_text(hits, n) if n else gettext("no rows")
-    return {
-        **rule,
-        "new": n,
-        "new_share": hits / n if n else -1.0,
-        "new_right": percent(hits / n) if n else "–",
-        "ends": ends,
-    }
+def _rule_facts(table: NodeTable, fresh: CountedRows | None) -> Callable[[int], dict[str, Any]]:
+    """How right the class of a leaf is in training, and on new rows."""
+
+    def facts(node: int) -> dict[str, Any]:
+        weight, label = table.weight[node], int(table.label[node])
+        right = float(weight[label]) / (float(weight.sum()) or 1.0)
+        rule = {
+            "code": label,
+            "rows": int(table.rows[node]),
+            "share": right,
+            "right": percent(right),
+            "wrong": count(wrong_weight(table, node)),
+        }
+        if fresh is None:
+            return rule
+        n, hits = int(fresh.counts[node].sum()), int(fresh.counts[node, label])
+        ends = errors.interval_text(hits, n) if n else gettext("no rows")
+        return {
+            **rule,
+            "new": n,
+            "new_share": hits / n if n else -1.0,
+            "new_right": percent(hits / n) if n else "–",
+            "ends": ends,
+        }
+
+    return facts
 
 
 def _group_columns(words: Words, card: Card) -> list[int] | None:
@@ -451,81 +554,3 @@ def _group_columns(words: Words, card: Card) -> list[int] | None:
         return None
     names = [str(name) for name in words.labels.features or ()]
     return [names.index(name) for name in card.groups]
-
-
-# ---------------------------------------------------------------------------------------------------- the columns
-
-
-def _columns(
-    schema: Schema, table: NodeTable, words: Words, card: Card, tested: Sequence[int]
-) -> list[dict[str, str | bool]]:
-    """Each column: its name, meaning, possible tests, values in the table, missing values, and whether it is tested."""
-    found: list[dict[str, str | bool]] = []
-    for j in range(max(len(schema.columns), table.n_columns)):
-        column = schema.columns[j] if j < len(schema.columns) else None
-        name = str(words.labels.feature(j))
-        kind, holds = (
-            (gettext("numbers: thresholds"), "") if column is None else (_kind(schema, j), _holds(schema, words, j))
-        )
-        units = card.units.get(name, (column.unit if column is not None else "") or "")
-        found.append(
-            {
-                "name": words.name(j),
-                "meaning": printable(card.columns.get(name, "")),
-                "kind": kind + ("; " + gettext("in %(unit)s", unit=printable(units)) if units else ""),
-                "holds": holds,
-                "missing": number(f"{column.missing:,}") if column is not None and column.missing else "",
-                "tested": j in tested,
-            }
-        )
-    return found
-
-
-def _kind(schema: Schema, j: int) -> str:
-    column = schema.columns[j]
-    if j in schema.left_out:
-        return gettext("not used: %(reason)s", reason=retold(schema.left_out[j]))
-    n, kind = len(column.levels), column.shown_as
-    if kind is Kind.NOMINAL and not n:
-        return gettext("coded levels without order")
-    if kind is Kind.NOMINAL:
-        return ngettext("%(n)s level without order", "%(n)s levels without order", n)
-    if kind is Kind.ORDERED:
-        return ngettext("%(n)s level with an order: thresholds", "%(n)s levels with an order: thresholds", n)
-    return gettext(KINDS.get(kind, "numbers: thresholds"))
-
-
-KINDS = {
-    Kind.BOOLEAN: marked("yes or no"),
-    Kind.INTEGER: marked("whole numbers: thresholds"),
-    Kind.DATE: marked("dates: thresholds"),
-    Kind.MOMENT: marked("moments: thresholds"),
-    Kind.TIME: marked("times: thresholds"),
-    Kind.DURATION: marked("durations: thresholds"),
-}
-COUNTS = {
-    Kind.DATE: marked("dates count days since 1970-01-01"),
-    Kind.MOMENT: marked("moments count microseconds since 1970-01-01 00:00 (UTC)"),
-    Kind.TIME: marked("times count microseconds since midnight"),
-    Kind.DURATION: marked("durations count microseconds"),
-}
-
-
-def _sums(schema: Schema, table: NodeTable) -> str:
-    """What dates and times count for in weighted sums of columns, if there are any."""
-    if table.normals is None:
-        return ""
-    inside = {j for node in np.flatnonzero(table.feature == OBLIQUE).tolist() for j in table.tested(node)}
-    kinds = {schema.columns[j].kind for j in inside if j < len(schema.columns)}
-    return "; ".join(gettext(told) for kind, told in COUNTS.items() if kind in kinds)
-
-
-def _holds(schema: Schema, words: Words, j: int) -> str:
-    """The range of a column of numbers, or the first levels of others."""
-    column = schema.columns[j]
-    if column.kind in CATEGORIES:
-        return shown([words.value(j, float(code)) for code in range(len(column.levels))], MOST_NAMED, str)
-    if column.bounds is None or column.shown_as is Kind.BOOLEAN:
-        return ""
-    low, high = (words.value(j, end) for end in column.bounds)
-    return gettext("%(low)s to %(high)s", low=low, high=high)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -172,16 +172,30 @@ def importance(
 
     This is the permutation importance of Breiman (2001), with :data:`REPEATS` deals from a fixed seed.
     """
-    random = np.random.default_rng(0)
-    X, codes = np.array(X[:MOST_DEALT]), codes[:MOST_DEALT]
-    before = np.mean(evaluate.predict(table, X) != codes)
+    return importance_of(lambda X, some: float(np.mean(evaluate.predict(table, X) != codes[some])), X, columns)
+
+
+def importance_of(
+    loss: Callable[[FloatArray, slice], float], X: FloatArray, columns: Sequence[int]
+) -> dict[int, tuple[float, float]]:
+    """For each column, by how much shuffling its values raises a loss: mean and standard deviation.
+
+    Parameters
+    ----------
+    loss : function of rows, and of the slice of all rows that they are
+    X : (n_rows, n_columns) rows
+    columns : columns to shuffle
+    """
+    random, some = np.random.default_rng(0), slice(0, MOST_DEALT)
+    X = np.array(X[some])
+    before = loss(X, some)
     found = {}
     for column in columns:
         kept = X[:, column].copy()
         more = []
         for _ in range(REPEATS):
             X[:, column] = random.permutation(kept)
-            more.append(float(np.mean(evaluate.predict(table, X) != codes) - before))
+            more.append(loss(X, some) - before)
         X[:, column] = kept
         found[column] = (float(np.mean(more)), float(np.std(more, ddof=1)))
     return found

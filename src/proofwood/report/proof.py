@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from proofwood.estimators.proof_report import proof_report
+from proofwood.estimators.reporting import closeness, of_numbers
 from proofwood.language import gettext, marked, ngettext, number, retold
 from proofwood.markup import trace_svg
 from proofwood.report.words import count
@@ -76,11 +77,16 @@ def _statement(result: Result, claim: str, n_rows: int) -> tuple[str, str]:
         result.unit == "share"
     ):  # "0.25 share" would say nothing: the facts of the model tell of which shares it is the sum
         cost = gettext("a cost of %(cost)s", cost=number(figures.objective))
+    rounded = of_numbers(result)
+    if rounded:
+        cost = f"{number(figures.objective)} ({gettext(result.unit)})"
     of_rows = {"cost": cost, "rows": ngettext("%(n)s training row", "%(n)s training rows", n_rows)}
     if result.status is Status.OPTIMAL:
         return f"{claim}{within}:", gettext("%(cost)s on the %(rows)s is the least.", **of_rows)
     if result.status is Status.WITHIN_GAP:
         gap = f"{number(figures.gap)} {gettext(result.unit)}"
+        if rounded:
+            gap = gettext("%(share)s of it", share=number(closeness(result)))
         return (
             gettext("%(claim)s by more than %(gap)s:", claim=claim + within, gap=gap),
             gettext("this one has %(cost)s on the %(rows)s.", **of_rows),
@@ -118,6 +124,24 @@ UNITS = (
     marked("weighted errors + price of leaves"),
     marked("errors + price of nodes"),
     marked("weighted errors + price of nodes"),
+    marked("squared error"),
+    marked("squared error + price of leaves"),
+    marked("lost reward"),
+    marked("lost reward + price of leaves"),
+    marked("cost"),
+    marked("cost + price of leaves"),
+    marked("avoidable cost"),
+    marked("avoidable cost + price of leaves"),
+    marked("log loss"),
+    marked("log loss + price of leaves"),
+    marked("Gini impurity"),
+    marked("Gini impurity + price of leaves"),
+    marked("Poisson deviance"),
+    marked("Poisson deviance + price of leaves"),
+    marked("gamma deviance"),
+    marked("gamma deviance + price of leaves"),
+    marked("exponential deviance"),
+    marked("exponential deviance + price of leaves"),
     marked("share"),
     marked("nodes"),
     marked("depth"),

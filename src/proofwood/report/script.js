@@ -181,7 +181,7 @@
   const showTip = (node) => {
     const told = nodes[node], box = boxes[node].getBoundingClientRect(), frame = view.getBoundingClientRect();
     const list = element("ul");
-    for (const [name, weight, share] of told.counts) list.append(element("li", `${name}: ${weight} (${share})`));
+    for (const [name, weight, share] of told.counts) list.append(element("li", `${name}: ${weight}${share ? ` (${share})` : ""}`));
     const training = ngettext("%(n)s training row", "%(n)s training rows", told.rows);
     const rowsText = told.wrong === undefined ? training : `${training}, ${gettext("%(n)s wrong", { n: told.wrong })}`;
     tip.replaceChildren(element("p", told.asks), element("div", rowsText), list);
@@ -677,7 +677,7 @@
     const verdict = element("p", undefined, { class: "verdict" });
     if (data.target) verdict.append(element("small", data.target + " = "));
     verdict.append(chip(told.label));
-    let line = ngettext("%(share)s of %(n)s training row that comes here", "%(share)s of %(n)s training rows that come here", told.rows, { share: told.right });
+    let line = told.line ?? ngettext("%(share)s of %(n)s training row that comes here", "%(share)s of %(n)s training rows that come here", told.rows, { share: told.right });
     if (told.fresh) {
       const fresh = told.fresh.reduce((total, count) => total + count, 0), share = `${Math.floor(100 * told.fresh[told.label] / fresh + 0.5)}\u202f%`;
       line += fresh ? ngettext(", %(share)s of %(n)s new one", ", %(share)s of %(n)s new ones", fresh, { share }) : gettext(", no new ones");
@@ -690,7 +690,7 @@
       list.append(part);
     };
     const steps = path.slice(0, -1).map((node, k) => [node, nodes[node].low === path[k + 1]]);
-    entry(gettext("Path"), ...(steps.length ? [...listed(inWords(steps), gettext(", then ")), "."] : [gettext("No test: every row gets this class.")]));
+    entry(gettext("Path"), ...(steps.length ? [...listed(inWords(steps), gettext(", then ")), "."] : [data.answers === "classes" ? gettext("No test: every row gets this class.") : gettext("No test: every row gets this answer.")]));
     if (data.reasons && simple) {
       const why = enough(steps, told.label), other = nearest(row, told.label, held);
       entry(gettext("Reason"), ...(why.length ? [...listed(inWords(why)), ". ", element("small", gettext("That is enough, whatever the other columns hold; no part can be left out."))] : [gettext("Whatever the columns hold, the class is the same.")]));
@@ -744,7 +744,8 @@
       const safe = (value) => (/^[=+\-@\t\r]/.test(value) ? "'" + value : value);  // a spreadsheet would take it for a formula
       const quoted = (value) => `"${safe(String(value)).replaceAll('"', '""')}"`;
       const fresh = ruleRows.length && ruleRows[0].dataset.new !== undefined;
-      const out = [["rule", "if", data.target || "class", "training_rows", "training_share_right", ...(fresh ? ["new_rows", "new_share_right"] : [])]];
+      const names = { classes: ["class", "share_right", "share_right"], numbers: ["number", "spread", "error"], actions: ["action", "mean_reward", "mean_reward"] }[data.answers];
+      const out = [["rule", "if", data.target || names[0], "training_rows", `training_${names[1]}`, ...(fresh ? ["new_rows", `new_${names[2]}`] : [])]];
       for (const line of ruleRows) {
         const { no, then, rows: count, share } = line.dataset;
         out.push([no, line.dataset.whole || valueOf(line, "if").trim(), then, count, share, ...(fresh ? [line.dataset.new, Number(line.dataset.new) ? line.dataset.new_share : ""] : [])]);

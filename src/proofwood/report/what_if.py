@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,13 @@ WHOLE = (Kind.INTEGER, Kind.DATE, Kind.MOMENT, Kind.TIME, Kind.DURATION)
 """The kinds whose values are whole numbers."""
 
 
-def nodes(words: Words, tested: Sequence[int], counts: Sequence[Any], fresh: IntArray | None) -> list[dict[str, Any]]:
+def nodes(
+    words: Words,
+    tested: Sequence[int],
+    counts: Sequence[Any],
+    fresh: IntArray | None,
+    facts: Callable[[int], dict[str, Any]],
+) -> list[dict[str, Any]]:
     """Each node with its test, which a script can follow, and its words.
 
     Parameters
@@ -31,6 +37,7 @@ def nodes(words: Words, tested: Sequence[int], counts: Sequence[Any], fresh: Int
     tested : the columns that it tests; a test names its place in this list
     counts : for each node, name, weight and share of its classes
     fresh : (n_nodes, n_classes) new rows at each node, by class; None without new rows
+    facts : function that says what is known of a leaf, see :func:`class_facts`
     """
     table = words.table
     found: list[dict[str, Any]] = []
@@ -39,15 +46,24 @@ def nodes(words: Words, tested: Sequence[int], counts: Sequence[Any], fresh: Int
         if fresh is not None:
             one["fresh"] = fresh[node].tolist()
         if table.feature[node] == LEAF:
-            label, weight = int(table.label[node]), table.weight[node]
-            one |= {"label": label, "wrong": count(wrong_weight(table, node))}
-            one["right"] = percent(float(weight[label]) / (float(weight.sum()) or 1.0))
+            one |= facts(node)
         else:
             one |= {"low": int(table.low[node]), "high": int(table.high[node])}
             one |= {"says": [words.answer(node, low=low) for low in (True, False)]}
             one |= {"key": [words.key(node, low) for low in (True, False)], **_test(table, node, tested)}
         found.append(one)
     return found
+
+
+def class_facts(table: NodeTable) -> Callable[[int], dict[str, Any]]:
+    """The class of a leaf, the training weight that is wrong there, and the share that is right."""
+
+    def facts(leaf: int) -> dict[str, Any]:
+        label, weight = int(table.label[leaf]), table.weight[leaf]
+        right = percent(float(weight[label]) / (float(weight.sum()) or 1.0))
+        return {"label": label, "wrong": count(wrong_weight(table, leaf)), "right": right}
+
+    return facts
 
 
 def _test(table: NodeTable, node: int, tested: Sequence[int]) -> dict[str, Any]:

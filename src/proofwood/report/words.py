@@ -67,10 +67,14 @@ class Words:
         """The name of a class, shortened."""
         return self.labels.class_name(code, LONGEST)
 
+    def says(self, leaf: int) -> str:
+        """What a leaf predicts: its class or action, shortened, or its number."""
+        return self.labels.answer(self.table, leaf, LONGEST)
+
     def asks(self, node: int, at_most: str = "≤", *, gaps: bool = True) -> str:
-        """The test of an inner node, or the class of a leaf, as a text; without ``gaps``, no "or missing"."""
+        """The test of an inner node, or what a leaf predicts, as a text; without ``gaps``, no "or missing"."""
         if self.table.feature[node] == LEAF:
-            return self.class_name(int(self.table.label[node]))
+            return self.says(node)
         how = {"width": LONGEST, "at_most": at_most, "missing": self._tell, "terms": 6, "gaps": gaps}
         return question(self.table, node, self.labels, **how)  # type: ignore[arg-type]
 
@@ -123,7 +127,7 @@ class Words:
     def node(self, node: int) -> str:
         """The description of a node for a screen reader."""
         table = self.table
-        counts = ", ".join(rows_texts(table, node))
+        counts = ", ".join(rows_texts(table, node, self.labels))
         if table.feature[node] == LEAF:
             says = self.asks(node)
             return gettext("Node %(node)s: predicts %(says)s; %(counts)s", node=node, says=says, counts=counts)

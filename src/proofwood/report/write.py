@@ -6,6 +6,7 @@ import base64
 import hashlib
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,6 @@ import numpy.typing as npt
 from markupsafe import Markup
 from sklearn.utils.validation import check_is_fitted
 
-from proofwood.estimators.input import rows_and_codes
 from proofwood.files import require_page, require_writable, write_whole
 from proofwood.language import ENGLISH, require_language, speaking
 from proofwood.report.card import Card
@@ -57,10 +57,11 @@ def write_report(
     ----------
     model : fitted model
     path : file to write
-    X, y : training rows and their labels
+    X, y : training rows and their labels, numbers or rewards
     X_val, y_val : rows that were not used in training, and their labels, for unbiased errors
     sample_weight : weights of the training rows, as given to ``fit``
-    rows : indices of training rows to explain, from 0; by default none, or a few with ``include_rows``
+    rows : indices of training rows to explain, from 0; by default none, or a few with ``include_rows``. Only models of
+        classes have both
     title : title of the report; by default that of the card, or the name of the target
     palette : list of colours in the order of the classes, or dict from label to colour
     explain_seconds : time limit for all formal explanations; 0 for none
@@ -95,13 +96,18 @@ def write_report(
         raise ValueError("X_val and y_val belong together: pass both, or neither")
     if not isinstance(explain_seconds, (int, float)) or not 0 <= explain_seconds < float("inf"):
         raise ValueError(f"explain_seconds={explain_seconds!r}: expected a finite number of seconds, at least 0")
-    training = Rows(*rows_and_codes(model, X, y, "y"))
+    if model.model_.values is not None and (rows is not None or include_rows):
+        raise ValueError(
+            "rows and include_rows explain rows by their classes, which is not written yet for models of numbers and "
+            "for policies: leave them out"
+        )
+    training = _rows(model, X, y, "y")
     groups = {} if sensitive_features is None else {"sensitive_features": sensitive_features}
     recounted = _recounted(model, X, y, sample_weight, groups)
-    training = Rows(training.X, training.codes, recounted)
-    validation = None if X_val is None else Rows(*rows_and_codes(model, X_val, y_val, "y_val"))
+    training = replace(training, recounted=recounted)
+    validation = None if X_val is None else _rows(model, X_val, y_val, "y_val")
     names = getattr(model, "feature_names_in_", ())
-    told = Card.of(card).checked([str(label) for label in model.classes_], [str(name) for name in names])
+    told = Card.of(card).checked(_answers(model), [str(name) for name in names])
     options = Options(
         rows=None if rows is None else _row_numbers(rows, training.X.shape[0]),
         title=title,
@@ -133,9 +139,26 @@ def render(facts: dict[str, Any]) -> str:
     )
 
 
+def _rows(model: Any, X: Any, y: Any, name: str) -> Rows:
+    """Rows with their classes, or their numbers or rewards."""
+    found = Rows(*model._coloured_rows(X, y, name))
+    if model.model_.values is None:
+        return found
+    return replace(found, targets=model._rows_and_targets(X, y, name)[1])
+
+
+def _answers(model: Any) -> list[str]:
+    """The labels that a card can name: classes, or actions."""
+    return [] if model._answers is None else [str(label) for label in model._answers]
+
+
 def _require_small(model: ProvedClassifier) -> None:
-    """Raise ValueError if the model is too large for a report."""
+    """Raise ValueError if the model is too large for a report, or of a kind that has none."""
     table = model.model_
+    if hasattr(model, "curves_"):
+        raise ValueError(
+            f"{type(model).__name__} has no report yet: use summary(), plot(), score() and integrated_brier_score()"
+        )
     if table.n_nodes > MOST_NODES or table.n_classes > MOST_CLASSES or table.depth > MOST_DEPTH:
         raise ValueError(
             f"the model has {table.n_nodes:,} nodes, {table.n_classes:,} classes and a depth of {table.depth:,}: a "

@@ -60,9 +60,14 @@ def nearest_codes(numbers: FloatArray, given: FloatArray) -> IntArray:
     return np.searchsorted(middles, given, side="left").astype(np.int64)
 
 
+def n_codes(table: NodeTable) -> int:
+    """The number of codes: classes, actions, or distinct numbers of leaves."""
+    return int(leaf_codes(table)[0].size) if table.values is not None and table.n_labels == 1 else table.n_labels
+
+
 def _below(table: NodeTable, code: IntArray) -> FloatArray:
     """(n_nodes, n_codes) share of the leaves of each code in the training weight below each node."""
-    found = np.zeros((table.n_nodes, int(code.max()) + 1 if table.n_labels == 1 else table.n_labels))
+    found = np.zeros((table.n_nodes, n_codes(table)))
     weight = table.weight.sum(axis=1)
     for node in range(table.n_nodes - 1, -1, -1):
         if table.feature[node] == LEAF:

@@ -1,4 +1,4 @@
-"""The picture of a comparison: the score of each classifier with its interval."""
+"""The picture of a comparison: the score of each model with its interval."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def plot_intervals(
 
     Parameters
     ----------
-    names : names of the classifiers
+    names : names of the models
     intervals : mean, low and high end for each; NaN for an unknown end
     notes : text after each interval
     marked : whether to draw each line in the colour of exact learners

@@ -12,7 +12,7 @@ import numpy as np
 from proofwood.language import gettext, ngettext
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 from proofwood.printable import printable
-from proofwood.show.labels import Labels, amount, heading, percent, rows_texts, side, with_share
+from proofwood.show.labels import FEW_DIGITS, Labels, amount, heading, percent, rows_texts, side, with_share
 from proofwood.show.layout import Layout, arrange
 from proofwood.show.spread import Spread
 
@@ -189,10 +189,10 @@ def compose(
 def _box(
     table: NodeTable, node: int, labels: Labels, width: int | None, fresh: IntArray | None, measure: Measure
 ) -> Box:
-    counts = rows_texts(table, node)
+    counts = rows_texts(table, node, labels, FEW_DIGITS)
     if table.feature[node] == LEAF:
         lines = [*with_share(table, node, counts), *_fresh(table, node, fresh)]
-        return Box([labels.said(table, node, width)], "", lines, ([], []))
+        return Box([labels.said(table, node, width, FEW_DIGITS)], "", lines, ([], []))
     head = _filled(heading(table, node, labels, width=width, terms=TERMS))
     sides = [_filled(_side(table, node, labels, low, width), _SIDE_WIDTH) for low in (True, False)]
     if measure(head[0], True) + measure(counts[0], False) > LEAST_SPREAD:

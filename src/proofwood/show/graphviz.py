@@ -52,13 +52,13 @@ def export_graphviz(
     for node in range(table.n_nodes):
         if table.feature[node] == LEAF:
             code = int(shown.code[node])
-            parts = [labels.answer(table, node, max_name), *rows_texts(table, node)]
+            parts = [labels.answer(table, node, max_name), *rows_texts(table, node, labels)]
             fill = (
                 f', fillcolor="{hexadecimal(tint(shown.colours[code], 0.12 + 0.38 * float(shown.shares[node, code])))}"'
             )
         else:
             asks = question(table, node, labels, width=max_name, at_most="≤", missing=tell)
-            parts, fill = [asks, *rows_texts(table, node)], ""
+            parts, fill = [asks, *rows_texts(table, node, labels)], ""
         text = "\\n".join(_escaped(part) for part in parts)
         lines.append(f'  {node} [label="{text}"{fill}];')
     dash = ', style="dashed"' if (not table.is_tree if dashed is None else dashed) else ""

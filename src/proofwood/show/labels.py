@@ -17,6 +17,9 @@ from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable
 from proofwood.printable import in_list, in_sentence, printable, quoted, unit_text
 from proofwood.result import figure
 
+DIGITS, FEW_DIGITS = 6, 4
+"""Significant digits of a leaf's numbers in texts, and in pictures; the part before the point is never rounded."""
+
 
 @dataclass(frozen=True, eq=False)
 class Labels:
@@ -32,6 +35,8 @@ class Labels:
     zones : time zone of columns of moments, by index of the column; texts show moments in this zone
     target : name of what is predicted; leaves then say "name = class"
     units : unit of columns of numbers, by index of the column
+    answers : what leaves predict in words, by node, if that is more than their number
+    loss : name of what leaves of numbers cost; None for squared error, which is shown as the spread of the numbers
     """
 
     features: Sequence[str] | None = None
@@ -42,6 +47,8 @@ class Labels:
     zones: Mapping[int, str] = field(default_factory=dict)
     target: str | None = None
     units: Mapping[int, str] = field(default_factory=dict)
+    answers: Mapping[int, str] = field(default_factory=dict)
+    loss: str | None = None
 
     def check(self, table: NodeTable) -> None:
         """Raise ValueError if a tested column or a class of ``table`` has no name."""
@@ -75,16 +82,18 @@ class Labels:
         """The name of a class, shortened to ``width`` characters."""
         return shorten(str(code) if self.classes is None else str(self.classes[code]), width)
 
-    def answer(self, table: NodeTable, node: int, width: int | None = None) -> str:
-        """What a leaf predicts: the name of its class or action, or its number."""
+    def answer(self, table: NodeTable, node: int, width: int | None = None, digits: int = DIGITS) -> str:
+        """What a leaf predicts: the name of its class or action, or its number with ``digits`` significant digits."""
+        if node in self.answers:
+            return self.answers[node]
         if table.values is None or table.n_labels > 1:
             return self.class_name(int(table.label[node]), width)
-        return number(figure(float(table.values[node, 0])))
+        return number(figure(float(table.values[node, 0]), digits=digits))
 
-    def said(self, table: NodeTable, node: int, width: int | None = None) -> str:
+    def said(self, table: NodeTable, node: int, width: int | None = None, digits: int = DIGITS) -> str:
         """What a leaf says: "target = class" if the target has a name, else the class; a number likewise."""
         target = "" if self.target is None else f"{shorten(self.target, width)} = "
-        return f"{target}{self.answer(table, node, width)}"
+        return f"{target}{self.answer(table, node, width, digits)}"
 
     def said_apart(self, table: NodeTable, node: int) -> str:
         """What a leaf says beside answers yes and no: with the target if a class is called like one of these."""
@@ -278,28 +287,32 @@ def percent(value: float, digits: int = 0) -> str:
     return number(f"{math.floor(100 * value * unit + 0.5) / unit:.{digits}f}\u202f%")
 
 
-def rows_texts(table: NodeTable, node: int) -> list[str]:
+def rows_texts(table: NodeTable, node: int, labels: Labels = NO_LABELS, digits: int = DIGITS) -> list[str]:
     """Texts about the training rows at a node: number, weight if it is another number, and how a leaf fits them."""
     rows, weight = int(table.rows[node]), float(table.weight[node].sum())
     texts = [ngettext("%(n)s row", "%(n)s rows", rows)]
     if not math.isclose(weight, rows, rel_tol=1e-9):
         texts.append(gettext("weight %(weight)s", weight=amount(weight)))
-    if table.feature[node] == LEAF and (fit := _fit_of(table, node)):
+    if table.feature[node] == LEAF and (fit := _fit_of(table, node, labels, digits)):
         texts.append(fit)
     return texts
 
 
-def _fit_of(table: NodeTable, leaf: int) -> str:
+def _fit_of(table: NodeTable, leaf: int, labels: Labels, digits: int) -> str:
     """How the answer of a leaf fits its training rows: wrong weight, spread of the numbers, or the reward."""
     if table.values is None or table.loss is None:
         wrong = wrong_weight(table, leaf)
         return gettext("%(n)s wrong", n=amount(wrong)) if wrong > 0 else ""
     if table.n_labels > 1:
-        reward = number(figure(float(table.values[leaf, table.label[leaf]])))
+        reward = number(figure(float(table.values[leaf, table.label[leaf]]), digits=digits))
         return gettext("mean reward %(reward)s", reward=reward)
     weight = float(table.weight[leaf].sum())
-    spread = math.sqrt(float(table.loss[leaf]) / weight) if weight > 0 else 0.0
-    return gettext("spread %(spread)s", spread=number(figure(spread)))
+    mean = float(table.loss[leaf]) / weight if weight > 0 else 0.0
+    if labels.loss is not None:
+        shown = number(figure(mean, digits=min(digits, FEW_DIGITS)))
+        return gettext("%(loss)s %(mean)s a row", loss=gettext(labels.loss), mean=shown)
+    spread = math.sqrt(mean)
+    return gettext("spread %(spread)s", spread=number(figure(spread, digits=digits)))
 
 
 def wrong_weight(table: NodeTable, node: int) -> float:

@@ -14,6 +14,7 @@ from proofwood.decimals import short
 from proofwood.language import gettext, ngettext, number
 from proofwood.model import evaluate
 from proofwood.model.node_table import OBLIQUE, BoolArray, FloatArray, IntArray, NodeTable
+from proofwood.show.colouring import n_codes
 from proofwood.show.labels import Labels, asks_missing, shorten
 
 MOST_NAMED = 6
@@ -42,7 +43,7 @@ class Spread:
     Parameters
     ----------
     left, width : (n_bars,) place of each bar
-    rows : (n_bars, n_classes) rows in each bar, by class
+    rows : (n_bars, n_codes) rows in each bar, by the code of their colour, see :mod:`proofwood.show.colouring`
     cut : place of the cut
     labels : texts below the axis
     """
@@ -54,7 +55,7 @@ class Spread:
     labels: tuple[AxisLabel, ...]
 
     def parts(self) -> list[tuple[float, float, float, float, int]]:
-        """The parts of the bars: left, width, lower and upper end (1 is the highest bar), and class code."""
+        """The parts of the bars: left, width, lower and upper end (1 is the highest bar), and code."""
         top = max(int(self.rows.sum(axis=1).max()), 1)
         ends = np.cumsum(self.rows, axis=1) / top
         return [
@@ -76,16 +77,18 @@ def spreads(table: NodeTable, labels: Labels, X: FloatArray, codes: IntArray) ->
     ----------
     table, labels : the model and its names
     X : (n_rows, n_columns) numbers, NaN where missing
-    codes : (n_rows,) class codes; rows of other classes have codes from ``n_classes`` on and are not shown
+    codes : (n_rows,) code of the colour of each row, such as that of its class; rows of other classes have codes from
+        the number of codes on and are not shown
     """
-    known = codes < table.n_classes
+    n = n_codes(table)
+    known = codes < n
     X, codes = X[known], codes[known]
     visits = evaluate.decision_path(table, X).tocsc()
     found = {}
     for node in table.splits():
         rows = visits.indices[visits.indptr[node] : visits.indptr[node + 1]]
         if rows.size:
-            found[node] = _at(table, node, labels, _values(table, node, X[rows]), codes[rows])
+            found[node] = _at(table, node, labels, _values(table, node, X[rows]), codes[rows], n)
     return found
 
 
@@ -98,12 +101,12 @@ def _values(table: NodeTable, node: int, X: FloatArray) -> FloatArray:
     return np.asarray(X[:, columns] @ factors)
 
 
-def _at(table: NodeTable, node: int, labels: Labels, values: FloatArray, codes: IntArray) -> Spread:
+def _at(table: NodeTable, node: int, labels: Labels, values: FloatArray, codes: IntArray, n: int) -> Spread:
     gaps = np.isnan(values)
     column, gaps_low = int(table.feature[node]), bool(table.missing_low[node])
     if asks_missing(table, node) or (not math.isfinite(table.threshold[node]) and not table.by_levels[node]):
         sides = [(gettext("missing"), codes[gaps], gaps_low), (gettext("not missing"), codes[~gaps], not gaps_low)]
-        return _bars(sorted(sides, key=lambda group: not group[2]), table.n_classes)
+        return _bars(sorted(sides, key=lambda group: not group[2]), n)
     lows = None if table.levels is None else table.levels[node]
     boolean = labels.kinds.get(column) is Kind.BOOLEAN
     if lows is not None or boolean or column in labels.levels:
@@ -112,8 +115,8 @@ def _at(table: NodeTable, node: int, labels: Labels, values: FloatArray, codes: 
         if gaps.any():
             at = sum(is_low for _, _, is_low in groups) if gaps_low else len(groups)
             groups.insert(at, (gettext("missing"), codes[gaps], gaps_low))
-        return _bars(groups, table.n_classes)
-    return _histogram(table, node, labels, values, codes, gaps)
+        return _bars(groups, n)
+    return _histogram(table, node, labels, values, codes, gaps, n)
 
 
 def _groups(
@@ -156,7 +159,7 @@ def _bars(groups: Sequence[tuple[str, IntArray, bool]], n_classes: int) -> Sprea
 
 
 def _histogram(
-    table: NodeTable, node: int, labels: Labels, values: FloatArray, codes: IntArray, gaps: BoolArray
+    table: NodeTable, node: int, labels: Labels, values: FloatArray, codes: IntArray, gaps: BoolArray, n: int
 ) -> Spread:
     """Bins that end at the cut; missing values have a bar of their own on the side to which they go."""
     cut, gaps_low, has_gaps = float(table.threshold[node]), bool(table.missing_low[node]), bool(gaps.any())
@@ -176,7 +179,7 @@ def _histogram(
     place = np.clip(np.floor(shifted).astype(np.int64) + before, 0, before + after - 1)
     at_cut = numbers <= cut
     place = np.where(at_cut, np.minimum(place, before - 1), np.maximum(place, before))
-    rows = np.zeros((before + after, table.n_classes), dtype=np.int64)
+    rows = np.zeros((before + after, n), dtype=np.int64)
     np.add.at(rows, (place, classes), 1)
     left = begin + width * np.arange(before + after)
     wide = np.full(before + after, width)
@@ -192,7 +195,7 @@ def _histogram(
         beyond = "+" if float(numbers.max()) > high + step else ""
         marks.append(AxisLabel(1.0, _number(table, node, labels, high, rough=True) + beyond, "end"))
     if has_gaps:
-        counts = np.bincount(codes[gaps], minlength=table.n_classes)
+        counts = np.bincount(codes[gaps], minlength=n)
         at = 0.0 if gaps_low else 1 - 0.5 * _GAP_ROOM
         left, wide = np.append(left, at), np.append(wide, 0.5 * _GAP_ROOM)
         rows = np.vstack([rows, counts])
@@ -216,9 +219,10 @@ def _number(table: NodeTable, node: int, labels: Labels, value: float, *, rough:
 
 
 def node_counts(table: NodeTable, X: FloatArray, codes: IntArray) -> IntArray:
-    """(n_nodes, n_classes) rows of each class at each node; rows of unknown classes are left out."""
-    known = codes < table.n_classes
-    counts = np.zeros((table.n_nodes, table.n_classes), dtype=np.int64)
+    """(n_nodes, n_codes) rows of each code at each node, such as each class; rows of unknown classes are left out."""
+    n = n_codes(table)
+    known = codes < n
+    counts = np.zeros((table.n_nodes, n), dtype=np.int64)
     visits = evaluate.decision_path(table, X[known])
     nodes = visits.indices
     of_row = np.repeat(codes[known], np.diff(visits.indptr))

@@ -81,7 +81,7 @@ def export_text(
             continue
         written.add(node)
         if table.feature[node] == LEAF:
-            lines.append((f"{lead}{mark}{labels.said_apart(table, node)}", ", ".join(rows_texts(table, node))))
+            lines.append((f"{lead}{mark}{labels.said_apart(table, node)}", ", ".join(rows_texts(table, node, labels))))
             continue
         lines.append((f"{lead}{mark}{question(table, node, labels, missing=tell)}", ""))
         pending.append((int(table.high[node]), f"{indent}{last}no: ", indent + blank))
@@ -163,7 +163,7 @@ def _company(table: NodeTable, leaf: int, labels: Labels) -> str:
         return "No training row ends there."
     rows = int(table.rows[leaf])
     if table.values is not None:
-        more = [*rows_texts(table, leaf)[1:], *_rewards(table, leaf, labels)]
+        more = [*rows_texts(table, leaf, labels)[1:], *_rewards(table, leaf, labels)]
         said = f"{rows:,} training rows end there" if rows != 1 else "One training row ends there"
         return f"{said}: {', '.join(more)}."
     order = sorted(np.flatnonzero(weight).tolist(), key=lambda code: (-weight[code], code))

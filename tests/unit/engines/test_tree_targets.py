@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from proofwood import _native
@@ -21,7 +22,10 @@ from proofwood.problem.tree import TreeProblem
 from proofwood.result import Status
 from tests.naive_targets import Naive, deviance, log_loss, lost_reward, random_table, squared_error
 
-RULES = ("similarity", "interval_shrinking", "sub_interval", "feature_bounds", "cache", "affordable", "depth_two")
+RULES = (
+    *("similarity", "interval_shrinking", "sub_interval", "feature_bounds", "stump_bounds", "cache", "affordable"),
+    "depth_two",
+)
 
 
 def native(X: FloatArray, targets: dict[str, Any], weights: Any, options: SearchOptions, **settings: Any) -> Any:
@@ -113,6 +117,90 @@ def test_units_of_logarithms_are_those_of_brute_force(seed: int) -> None:
     rounded_up = n_rows * Fraction(1, 2**38) if of_rates else Fraction(1, 10**40)
     assert answer["upper"] == answer["lower"]
     assert best - 2 ** max(0, depth - 1) * unit <= answer["lower"] * unit <= best + rounded_up
+
+
+def rates_or_shares(rng: np.random.Generator, kind: str, X: FloatArray) -> npt.NDArray[np.int64]:
+    """Numbers of rows, weighted, for a task with logarithms."""
+    n_rows = len(X)
+    weights = rng.integers(1, 9, n_rows) ** int(rng.integers(2))
+    mean = np.exp(X[:, 0])
+    match kind:
+        case "counts":
+            columns = [weights, weights * rng.poisson(mean)]
+        case "times":
+            columns = [weights * rng.integers(1, 5000, n_rows), weights * (rng.random(n_rows) < 0.1 + 0.3 * mean)]
+        case "equal":
+            columns = [7 * weights, 3 * weights]
+        case "apart":  # a row holds 2^-40 of the exposure, or less: too little for cheap bounds
+            columns = [2 ** rng.integers(0, 43, n_rows), rng.integers(0, 3, n_rows)]
+        case _:
+            shares = np.eye(4, dtype=np.int64)[np.minimum(3, (4 * rng.random(n_rows) ** mean).astype(int))]
+            return np.ascontiguousarray(shares * weights[:, np.newaxis])
+    return np.ascontiguousarray(np.column_stack(columns).astype(np.int64))
+
+
+@pytest.mark.parametrize("simd", _native.instruction_sets())
+@pytest.mark.parametrize("kind", ["counts", "times", "equal", "apart", "classes"])
+@pytest.mark.parametrize("seed", range(4))
+def test_cheap_bounds_leave_out_no_stump_that_counts(kind: str, simd: str, seed: int) -> None:
+    """The same stumps are the best: the same tree, bounds and work."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(int(rng.choice([20, 150, 400])), 4))
+    X[:, 2:] = np.round(2 * X[:, 2:])
+    numbers = rates_or_shares(rng, kind, X)
+    targets = {
+        "task": "log_loss" if kind == "classes" else "deviance",
+        "numbers": numbers,
+        "shift": int(rng.choice([-34, -24])),
+    }
+    settings = {"min_rows": int(rng.choice([1, 4]))}
+    answers = []
+    for on in (True, False):
+        options = SearchOptions(simd=simd, stump_bounds=on)
+        answers.append(native(X, targets, np.ones(len(X)), options, **settings))
+    for name in ("upper", "lower", "tree", "counters"):
+        assert answers[0][name] == answers[1][name]
+    assert answers[0]["upper"] == answers[0]["lower"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bounds_of_neighbours_change_no_tree_of_rates(seed: int) -> None:
+    """Rates have no reach: a neighbour with more rows says nothing, one with fewer rows does."""
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(60, 3)), 1)
+    targets = {"task": "deviance", "numbers": rates_or_shares(rng, "times", X), "shift": -24}
+    answers = [
+        native(X, targets, np.ones(len(X)), SearchOptions(feature_bounds=on), max_depth=4) for on in (True, False)
+    ]
+    assert answers[0]["upper"] == answers[0]["lower"] == answers[1]["upper"] == answers[1]["lower"]
+    assert answers[0]["tree"] == answers[1]["tree"]
+    assert answers[0]["counters"]["imported_bounds"] > 0
+
+
+@pytest.mark.parametrize("seed", [504, 1162, *range(10)])
+def test_every_instruction_set_writes_the_same_of_equal_trees(seed: int) -> None:
+    """Lanes of a batch are of different numbers, so that equal trees are met in different orders."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-9, 9, (int(rng.integers(5, 9)), 3)).astype(np.float64)
+    numbers = 1_000_000 * np.eye(3, dtype=np.int64)[rng.integers(0, 3, len(X))]
+    targets = {"task": "log_loss", "numbers": np.ascontiguousarray(numbers), "shift": -21}
+    price = 10**11 * int(rng.integers(2))
+    trees = [
+        native(X, targets, np.ones(len(X)), SearchOptions(simd=str(simd)), leaf_price=price)["tree"]
+        for simd in _native.instruction_sets()
+    ]
+    assert all(tree == trees[0] for tree in trees)
+
+
+def test_a_finer_unit_of_rates_takes_no_more_work() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 3))
+    numbers = rates_or_shares(rng, "times", X)
+    work = []
+    for shift in (-14, -34):
+        targets = {"task": "deviance", "numbers": numbers, "shift": shift}
+        work.append(native(X, targets, np.ones(len(X)), SearchOptions(), max_depth=3)["counters"]["batches"])
+    assert work[1] <= 1.1 * work[0]
 
 
 def test_a_cost_too_close_to_a_whole_number_of_units_is_no_guess() -> None:

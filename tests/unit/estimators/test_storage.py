@@ -123,6 +123,20 @@ def test_labels_of_any_type_keep_it(classes):
     assert_same(from_json(to_json(leaf(classes))), leaf(classes))
 
 
+@pytest.mark.parametrize("actions", [None, np.array(["wait", "call"])])
+def test_numbers_and_what_they_cost_come_back(actions):
+    values = [[1 / 3], [-1e-320], [0.1 + 0.2]] if actions is None else [[1 / 3, 0.1], [-0.0, 2.5], [1e308, 0.1 + 0.2]]
+    more = {"weight": [[5.0], [2.0], [3.0]], "values": values, "loss": [1e300, 1 / 7, 0.0]}
+    model = SavedModel(table_of([0], [1], [2], [0, 0 if actions is None else 1], **more), actions)
+    again = from_json(to_json(model))
+    assert again.table == model.table
+    assert again.table.values.tobytes() == model.table.values.tobytes()
+    assert again.table.loss.tobytes() == model.table.loss.tobytes()
+    assert (again.classes is None) is (actions is None)
+    with pytest.raises(ValueError, match="predicts labels, but classes is None"):
+        SavedModel(model.table.changed(values=None, label=[0, 0, 0]), None)
+
+
 def test_labels_that_have_no_json_form_are_refused():
     with pytest.raises(TypeError, match=r"complex128.*y\.astype\(str\)"):
         to_json(leaf(np.array([1j, 2])))

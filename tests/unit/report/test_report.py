@@ -3,6 +3,7 @@
 import json
 import re
 import time
+from decimal import ROUND_CEILING
 from html.parser import HTMLParser
 
 import numpy as np
@@ -15,7 +16,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import confusion_matrix
 
 import proofwood
-from proofwood import OptimalDiagramClassifier, OptimalTreeClassifier, write_report
+from proofwood import (
+    OptimalDiagramClassifier,
+    OptimalPolicyTree,
+    OptimalTreeClassifier,
+    OptimalTreeRegressor,
+    OptimalTreeRegressorCV,
+    write_report,
+)
 from proofwood.estimators.input import codes_of
 from proofwood.markup import escaped, table, trace_svg
 from proofwood.model import evaluate
@@ -23,7 +31,9 @@ from proofwood.model.node_table import LEAF
 from proofwood.printable import printable
 from proofwood.report.content import script_json
 from proofwood.report.measures import interval, measured
+from proofwood.report.numbers import root_interval
 from proofwood.report.words import Words, at_name
+from proofwood.result import figure
 from proofwood.show.labels import side
 from tests import printed, report_models
 
@@ -417,6 +427,105 @@ def test_every_learner_has_a_report(model, tmp_path):
     assert model._claim()[1:] in text or "Not proved" in text
     for part in model._told_parts(model.result_):
         assert part.unit.capitalize() in text
+
+
+def parts_of(rows):
+    """Two thirds of the rows to learn from, and the others."""
+    n = 2 * len(rows) // 3
+    return rows[:n], rows[n:]
+
+
+def test_a_report_of_numbers_says_how_far_it_is_off_beside_the_mean(tmp_path):
+    _, X, rent = report_models.numbers()
+    (X, new), (y, y_new) = parts_of(X), parts_of(rent)
+    model = OptimalTreeRegressor(max_depth=2, time_limit=None).fit(X, y)
+    path = tmp_path / "r.html"
+    write_report(model, path, X, y, X_val=new, y_val=y_new)
+    text = path.read_text(encoding="utf-8")
+    said = Page(text).text
+    away = y_new - model.predict(new)
+    assert f"{figure(np.sqrt(np.mean(away**2)), digits=5)} New rows root mean squared error on 134 rows" in said
+    assert "by bootstrap" in said
+    alone = figure(np.sqrt(np.mean((y_new - y.mean()) ** 2)), digits=5)
+    assert f"always the mean: {alone}" in said
+    assert f"mean absolute error, new rows {figure(np.mean(np.abs(away)), digits=5)}" in said
+    assert f"R², new rows {model.score(new, y_new):.3f}" in said
+    assert f"R², training rows {model.score(X, y):.3f}" in said
+    assert "No tree of depth at most 2 has a smaller squared error" in said
+    assert "the same as the search reported" in said
+    assert "Predicted against true" in said
+    for word in ("confusion", "Which class", "ROC", "Class by class", "recall"):
+        assert word not in said
+    data = data_of(text)
+    assert (data["answers"], data["reasons"], data["rows"]) == ("numbers", False, None)
+    table = model.model_
+    shown = dict(enumerate(data["classes"]))
+    for node in np.flatnonzero(table.feature == LEAF).tolist():
+        assert shown[data["nodes"][node]["label"]] == figure(float(table.values[node, 0]))
+        at, n = model.apply(new) == node, int(table.rows[node])
+        assert data["nodes"][node]["line"].startswith(f"{n} training row")
+        found = re.search(rf'data-new="(\d+)" data-new_share="([\d.]+)" data-leaf="{node}"', text)
+        assert (int(found[1]), float(found[2])) == (at.sum(), pytest.approx(np.sqrt(np.mean(away[at] ** 2))))
+    assert_only_our_elements(text)
+
+
+def test_a_report_of_numbers_without_new_rows_says_so_or_tells_the_folds(tmp_path):
+    model, X, rent = report_models.numbers()
+    path = tmp_path / "r.html"
+    write_report(model, path, X, rent)
+    assert "Nothing is known about new rows" in Page(path.read_text(encoding="utf-8")).text
+    chosen = OptimalTreeRegressorCV((1, 2), alpha=0.0, cv=3).fit(X, rent)
+    write_report(chosen, path, X, rent, language="de")
+    said = Page(path.read_text(encoding="utf-8")).text
+    assert "auf den Zeilen von 3 Teilen, die nacheinander zurückgehalten wurden" in said
+    assert "Bootstrap" not in said
+    lone = OptimalTreeRegressor(0).fit(X, rent)
+    write_report(lone, path, X, rent)
+    assert "R², training rows 0.000" in Page(path.read_text(encoding="utf-8")).text
+
+
+def test_the_interval_of_an_error_covers_it():
+    random, covered = np.random.default_rng(1), 0
+    for _ in range(100):
+        low, high = root_interval(random.normal(0, 2.0, 150) ** 2)
+        covered += low <= 2.0 <= high
+    assert 88 <= covered <= 99
+    assert root_interval(np.full(20, 9.0)) == (3.0, 3.0)
+
+
+def test_a_report_of_a_policy_says_what_it_earns_and_the_bound(tmp_path):
+    _, X, rewards = report_models.actions()
+    (X, new), (y, y_new) = parts_of(X), parts_of(rewards)
+    model = OptimalPolicyTree(max_depth=2, time_limit=None).fit(X, y)
+    path = tmp_path / "r.html"
+    write_report(model, path, X, y, X_val=new, y_val=y_new, card={"classes": {"call": "by a person"}})
+    text = path.read_text(encoding="utf-8")
+    said = Page(text).text
+    assert f"{figure(model.score(new, y_new), digits=5)} New rows mean reward on 134 rows" in said
+    assert f"{figure(model.value_, digits=5)} Training rows mean reward on 266 rows" in said
+    bound = figure(model.value_bound_, ROUND_CEILING, 5)
+    assert float(bound) >= model.value_bound_ >= model.value_
+    assert f"above {bound} on the training rows" in said
+    assert "call , by a person" in said or "call, by a person" in said
+    single = y_new.to_numpy().mean(axis=0)
+    assert f"The best single action for all: {figure(single.max(), digits=5)}." in said
+    for name, mean, n in zip(y.columns, single, [(model.predict(new) == one).sum() for one in y.columns], strict=True):
+        assert re.search(rf"{name} {n} \(\d+.%\) {re.escape(figure(mean, digits=5))}", said)
+    data = data_of(text)
+    assert (data["answers"], data["classes"]) == ("actions", ["nothing", "letter", "call"])
+    assert_only_our_elements(text)
+
+
+def test_what_is_not_written_yet_is_refused(tmp_path):
+    model, X, rent = report_models.numbers()
+    for more in ({"rows": [0]}, {"include_rows": True}):
+        with pytest.raises(ValueError, match="not written yet for models of numbers"):
+            write_report(model, tmp_path / "r.html", X, rent, **more)
+    with pytest.raises(ValueError, match="y_val has 2 targets for 400 rows"):
+        write_report(model, tmp_path / "r.html", X, rent, X_val=X, y_val=rent[:2])
+    model.save(tmp_path / "m.json")
+    write_report(proofwood.load(tmp_path / "m.json"), tmp_path / "r.html", X, rent)
+    assert "The file claims:" in Page((tmp_path / "r.html").read_text(encoding="utf-8")).text
 
 
 def test_the_groups_of_a_penalty_are_counted(tmp_path):

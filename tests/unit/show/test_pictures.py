@@ -19,10 +19,12 @@ from proofwood.data.kinds import Kind
 from proofwood.decimals import short
 from proofwood.explain.search.attribution import Attribution
 from proofwood.model.reshape import reduce
+from proofwood.result import figure
 from proofwood.show import Labels, explain_path, export_text, plot_trace, save_plot
 from proofwood.show.compose import legend_classes
 from proofwood.show.labels import question
 from proofwood.show.palette import class_colours, hexadecimal
+from tests import report_models
 from tests.sklearn_trees import from_sklearn_tree
 from tests.tables import stump
 
@@ -285,3 +287,27 @@ def test_wrong_pictures_are_refused() -> None:
     _, ax = plt.subplots()
     with pytest.raises(ValueError, match="figsize is only for a new figure"):
         WHOLE.plot(ax, figsize=(3, 3))
+
+
+def test_pictures_round_numbers_of_leaves_and_texts_say_six_digits():
+    model, X, y = report_models.numbers()
+    model.target_name_ = "rent"
+    leaf = model.predict(X)[0]
+    shown = texts(model.plot(X=X, y=y))
+    assert f"rent = {figure(leaf, digits=4)}" in shown
+    assert figure(leaf, digits=4) in "".join(model._repr_html_())
+    assert figure(leaf) in model.export_text()
+    assert any(text.startswith("spread ") and len(text) <= len("spread 1.234") for text in shown)
+    plt.close("all")
+
+
+def test_a_policy_is_drawn_with_the_colours_of_its_actions():
+    policy, X, rewards = report_models.actions()
+    colours = class_colours(3)
+    ax = policy.plot(X=X, y=rewards)
+    frames = {to_hex(patch.get_edgecolor()) for patch in ax.patches if isinstance(patch, FancyBboxPatch)}
+    used = {hexadecimal(colours[code]) for code in policy.model_.label[policy.model_.feature < 0]}
+    assert used <= frames
+    assert {"nothing", "letter", "call"} <= set(texts(ax))
+    assert any(text.startswith("mean reward ") for text in texts(ax))
+    plt.close("all")

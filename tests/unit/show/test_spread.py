@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from proofwood import OptimalTreeClassifier
-from proofwood.estimators.input import rows_and_codes
 from proofwood.model import evaluate
 from proofwood.show.labels import heading, side
 from proofwood.show.spread import node_counts, spreads
@@ -23,12 +22,14 @@ from tests import report_models
         report_models.timed,
         report_models.levelled,
         report_models.many_levels,
+        report_models.numbers,
+        report_models.actions,
     ],
 )
 def test_bars_left_of_the_cut_are_the_rows_that_go_left(make):
     model, X, y = make()
     table, labels = model.model_, model._names()
-    X, codes = rows_and_codes(model, X, y, "y")
+    X, codes = model._coloured_rows(X, y, "y")
     counts, found = node_counts(table, X, codes), spreads(table, labels, X, codes)
     visits = evaluate.decision_path(table, X)
     np.testing.assert_array_equal(counts.sum(axis=1), np.asarray(visits.sum(axis=0)).ravel())
@@ -60,7 +61,7 @@ def test_any_numbers_have_a_spread(values):
 
 def test_a_single_row_and_rows_of_unknown_classes():
     model, X, y = report_models.small()
-    X, codes = rows_and_codes(model, X, y, "y")
+    X, codes = model._coloured_rows(X, y, "y")
     (root, *_) = spreads(model.model_, model._names(), X[:1], codes[:1])
     assert root == 0
     assert spreads(model.model_, model._names(), X[:1], np.array([2])) == {}
@@ -87,7 +88,7 @@ def test_an_edge_with_missing_values_has_one_reading():
 
 def test_ends_of_axes_are_whole_minutes_and_bare_numbers():
     model, X, y = report_models.timed()
-    found = spreads(model.model_, model._names(), *rows_and_codes(model, X, y, "y"))
+    found = spreads(model.model_, model._names(), *model._coloured_rows(X, y, "y"))
     texts = [label.text.rstrip("+") for spread in found.values() for label in spread.labels if not label.strong]
     assert any(":" in text for text in texts)
     assert not any(text.count(":") > 1 or text.endswith((",", ":")) for text in texts)
@@ -95,3 +96,17 @@ def test_ends_of_axes_are_whole_minutes_and_bare_numbers():
     model = OptimalTreeClassifier(max_depth=1).fit(large, large[:, 0] > 9000)
     (spread,) = spreads(model.model_, model._names(), large, (large[:, 0] > 9000).astype(int)).values()
     assert not any("," in label.text for label in spread.labels), "as the cut is written"
+
+
+def test_rows_have_the_colour_of_the_nearest_leaf_or_of_their_best_action():
+    model, X, y = report_models.numbers()
+    numbers = np.unique(model.predict(X))
+    _, codes = model._coloured_rows(X, y, "y")
+    np.testing.assert_array_equal(codes, np.abs(np.asarray(y)[:, None] - numbers).argmin(axis=1))
+    policy, X, rewards = report_models.actions()
+    _, codes = policy._coloured_rows(X, rewards, "y")
+    np.testing.assert_array_equal(codes, rewards.to_numpy().argmax(axis=1))
+    with pytest.raises(ValueError, match="y_new has 3 targets for 400 rows"):
+        model._coloured_rows(X, y[:3], "y_new")
+    with pytest.raises(ValueError, match="expected a reward per row and action"):
+        policy._coloured_rows(X, rewards[:, :2], "y")

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from proofwood.cli.learners.option import CHECKPOINT, LearnerOptions, Option
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from proofwood.cli.corrections import label_of
+from proofwood.cli.learners.option import CHECKPOINT, FromTable, LearnerOptions, Option
 from proofwood.cli.options import count_or_share
 from proofwood.exceptions import DataError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def max_gap(text: str) -> float:
@@ -15,14 +22,52 @@ def max_gap(text: str) -> float:
     return gap
 
 
+def costs_of(text: str, labels: Sequence[Any]) -> dict[Any, dict[Any, float]]:
+    """Parse ``--costs``: what a row of one class costs that is predicted as another, by both.
+
+    Raises
+    ------
+    DataError
+        If a part has another form, or a label is unknown.
+    """
+    found: dict[Any, dict[Any, float]] = {label: {} for label in labels}
+    example = f"{labels[0]}:{labels[-1]}=5"
+    for part in text.split(","):
+        pair, equals, number = part.rpartition("=")
+        true, colon, predicted = pair.partition(":")
+        if not equals or not colon:
+            raise DataError(f"--costs {part!r}: expected a true class, a predicted class and a cost, such as {example}")
+        try:
+            cost = float(number)
+        except ValueError:
+            raise DataError(f"--costs {part!r}: {number!r} is not a number, such as in {example}") from None
+        one, other = (
+            label_of(name, labels, f"--costs {part!r}: {name!r} is not a class") for name in (true, predicted)
+        )
+        found[one][other] = cost
+    return found
+
+
+def _with_table(given: Mapping[str, Any], features: pl.DataFrame, labels: Any) -> FromTable:
+    classes = sorted(set(labels.tolist()))
+    return FromTable({"cost_matrix": costs_of(given["costs"], classes)} if "costs" in given else {})
+
+
 TREE = LearnerOptions(
     (
         Option("max_depth", int, "Most tests on a path; 3 by default."),
         Option(
             "criterion",
             str,
-            "What to minimise: errors, balanced_accuracy (errors of classes of equal weight), log_loss or gini.",
+            "What to minimise: errors, balanced_accuracy, log_loss or gini.",
             values=("errors", "balanced_accuracy", "log_loss", "gini"),
+        ),
+        Option(
+            "costs",
+            str,
+            "What a row of one class costs that is predicted as another: bad:good=5,good:bad=1.",
+            "TRUE:PREDICTED=COST,...",
+            needs_table=True,
         ),
         Option("alpha", float, "Price per leaf, as a share of all rows; 0 by default."),
         Option("min_samples_leaf", int, "Least rows per leaf."),
@@ -35,5 +80,6 @@ TREE = LearnerOptions(
         ),
         Option("max_gap", str, "Permitted distance to the optimum: errors (5) or a share (0.01).", "GAP", read=max_gap),
         CHECKPOINT,
-    )
+    ),
+    _with_table,
 )

@@ -21,7 +21,9 @@ class SearchOptions:
     similarity : neighbourhood pruning by the similarity bound (eq. 3, 7-9)
     interval_shrinking : before an interval is processed, shrink it again by the newest bound (eq. 10, 11)
     sub_interval : bound a whole interval by its two evaluated neighbours (eq. 12, Theorem 3)
+    stump_bounds : of costs with logarithms, count only the stumps whose cheap bound beats the best one so far
     depth_two : solve subtrees of depth two by the batched routine (Algorithm 2); off: by recursion
+    coarse : bound hundreds of splits of depth-two trees in one coarse walk, for tables of many columns
     cache : store solved subproblems by row set and depth
     feature_bounds : bound the cost of a feature by its cost in the neighbouring subproblem
     packed : search tables of few tests over packed words, for all pairs of tests at once
@@ -44,7 +46,9 @@ class SearchOptions:
     similarity: bool = True
     interval_shrinking: bool = True
     sub_interval: bool = True
+    stump_bounds: bool = True
     depth_two: bool = True
+    coarse: bool = True
     cache: bool = True
     feature_bounds: bool = True
     packed: bool = True

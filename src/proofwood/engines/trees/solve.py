@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -53,7 +54,6 @@ _CLAIM = (
     "start_upper",
 )  # settings that records depend on; the others change how soon something is found
 _NEW_UNIT = ("choose another unit", "unit of cost is too small")  # what the native search says
-_COARSER = (5, 10, 20, 40)  # powers of two by which units grow
 _CLOSE = Fraction(1, 10**9)  # of the objective: rounding that adds no more is fine
 _FINER = 11  # powers of two by which units shrink at most: a single leaf costs less than 2**58 units
 _NO_TREE = 2**60  # cost that the native search reports before its first tree
@@ -209,36 +209,15 @@ def _search(
     start: NodeTable | None,
     progress: Progress | None,
     checkpoint: SearchFile | None,
+    coarser: Sequence[int] = (5, 10, 20, 40),
 ) -> Result:
-    """Search, and again in coarser units while a cost by logarithms is too close to a whole number of units."""
+    """Run the native search once, and convert its answer to a result.
+
+    ``coarser``: powers of two by which the unit of rounded costs grows, one after the other, where the native search
+    refuses it: it is too small, or the logarithms of a cost do not decide its units.
+    """
     began = time.monotonic()
-    for by in _COARSER:
-        try:
-            return _search_once(problem, options, _left(limits, began), start, progress, checkpoint)
-        except ValueError as error:
-            if not any(said in str(error) for said in _NEW_UNIT):
-                raise
-            problem = problem.rescaled(by)  # what is whole stays whole in finer units
-    return _search_once(problem, options, _left(limits, began), start, progress, checkpoint)
-
-
-def _left(limits: Limits, began: float) -> Limits:
-    """The limits of a search that follows what began at a time of ``time.monotonic()``."""
-    if limits.seconds is None:
-        return limits
-    return replace(limits, seconds=max(0.0, limits.seconds - (time.monotonic() - began)))
-
-
-def _search_once(
-    problem: TreeProblem,
-    options: SearchOptions,
-    limits: Limits,
-    start: NodeTable | None,
-    progress: Progress | None,
-    checkpoint: SearchFile | None,
-) -> Result:
-    """Run the native search once, and convert its answer to a result."""
-    settings = _settings(problem, options, limits)
+    settings = settings_of(problem, options, limits)
     if start is not None:
         settings["start_upper"] = _checked_start(start, problem)
     recorded = None
@@ -249,6 +228,13 @@ def _search_once(
         found = _run(problem, settings, limits, _reporter(progress, problem.cost), recorded)
     except ENDED as error:  # as if the native search had been stopped before it sorted the rows
         found = {"stopped": code_of(error), "seconds": 0.0, "kernel": options.simd, "upper": None}
+    except ValueError as error:
+        if not coarser or not any(said in str(error) for said in _NEW_UNIT):
+            raise
+        left = None if limits.seconds is None else max(0.0, limits.seconds - (time.monotonic() - began))
+        limits = replace(limits, seconds=left)
+        problem = problem.rescaled(coarser[0])  # what is whole stays whole in finer units
+        return _search(problem, options, limits, start, progress, checkpoint, coarser[1:])
     if recorded is not None and "proved" in found:
         completed(lambda: recorded.keep(found["proved"]))
     return completed(lambda: _result(found, problem, start, options))
@@ -266,16 +252,17 @@ def bound(
     problem: TreeProblem, *, below: int, options: SearchOptions = DEFAULT_OPTIONS, limits: Limits = NO_LIMITS
 ) -> TreeBound:
     """Decide whether a tree costs less than the integer ``below``. If none does, this is quicker than :func:`solve`."""
-    settings = _settings(problem, options, limits) | {"canonical": False, "bound_only": True, "start_upper": below}
+    settings = settings_of(problem, options, limits) | {"canonical": False, "bound_only": True, "start_upper": below}
     found = _run(problem, settings, limits, None)
     stopped_by = STOPPED_BY[found["stopped"]]
     if not found.get("has_tree"):
         return TreeBound(min(below, found.get("lower", 0)), None, stopped_by)
-    table = problem.target.refreshed(_table(found["tree"], problem), problem.X, problem.real_weights)
+    table = problem.target.refreshed(table_of(found["tree"], problem), problem.X, problem.real_weights)
     return TreeBound(min(found["lower"], problem.integer_cost(table)), table, stopped_by)
 
 
-def _settings(problem: TreeProblem, options: SearchOptions, limits: Limits) -> dict[str, Any]:
+def settings_of(problem: TreeProblem, options: SearchOptions, limits: Limits) -> dict[str, Any]:
+    """The settings of the native search."""
     cost = problem.cost
     return {
         "max_depth": problem.max_depth,
@@ -341,7 +328,7 @@ def _result(found: dict[str, Any], problem: TreeProblem, start: NodeTable | None
     stopped_by = STOPPED_BY[found["stopped"]]
     lower, trace = found.get("lower", 0), found.get("trace", [])
     if found.get("has_tree"):
-        table = _table(found["tree"], problem)
+        table = table_of(found["tree"], problem)
     elif start is not None:
         table = start
     else:  # stopped before the rows were sorted
@@ -375,7 +362,7 @@ def _leaf(problem: TreeProblem) -> NodeTable:
     return NodeTable.leaf(0, problem.target.width)
 
 
-def _table(nodes: list[tuple[int, float, int, int, list[float]]], problem: TreeProblem) -> NodeTable:
+def table_of(nodes: list[tuple[int, float, int, int, list[float]]], problem: TreeProblem) -> NodeTable:
     """Node table with thresholds halfway to the next value among the rows of each node."""
     *columns, sets = zip(*nodes, strict=True)
     feature, value, low, high = (np.array(column) for column in columns)

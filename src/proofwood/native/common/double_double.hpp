@@ -2,7 +2,9 @@
 // Compile without fused multiplications (-ffp-contract=off).
 #pragma once
 
+#include <array>
 #include <cmath>
+#include <cstddef>
 
 #include "common/wide.hpp"
 
@@ -57,8 +59,13 @@ inline DoubleDouble log_of(const DoubleDouble& x) {
   if (part < 2.0 / 3) --power;                     // m in [2/3, 4/3)
   const DoubleDouble m = x.scaled(-power), t = (m - DoubleDouble(1)) / (m + DoubleDouble(1)), square = t * t;
   constexpr int kTerms = 26;  // t is at most 1/5
-  DoubleDouble sum = DoubleDouble(1) / DoubleDouble(2 * kTerms + 1);
-  for (int k = kTerms - 1; k >= 0; --k) sum = sum * square + DoubleDouble(1) / DoubleDouble(2 * k + 1);
+  static const std::array<DoubleDouble, kTerms + 1> kFactors = [] {
+    std::array<DoubleDouble, kTerms + 1> factors;
+    for (int k = 0; k <= kTerms; ++k) factors[static_cast<std::size_t>(k)] = DoubleDouble(1) / DoubleDouble(2 * k + 1);
+    return factors;
+  }();
+  DoubleDouble sum = kFactors[kTerms];
+  for (int k = kTerms - 1; k >= 0; --k) sum = sum * square + kFactors[static_cast<std::size_t>(k)];
   return (t * sum).scaled(1) + kLog2 * DoubleDouble(power);
 }
 

@@ -88,7 +88,9 @@ trees::Settings read_settings(const nb::dict& given, bool& merge, trees::LevelTe
   settings.rules.interval_shrinking = rule("interval_shrinking");
   settings.rules.sub_interval = rule("sub_interval");
   settings.rules.feature_bounds = rule("feature_bounds");
+  settings.rules.stump_bounds = rule("stump_bounds");
   settings.rules.depth_two = rule("depth_two");
+  settings.rules.coarse = rule("coarse");
   settings.rules.cache = rule("cache");
   settings.rules.packed = rule("packed");
   settings.rules.affordable = rule("affordable");

@@ -43,6 +43,7 @@ int CanonicalTree::least_depth(Rows& rows, int most, i64 optimum) {
 PlanPtr CanonicalTree::first_split(Subproblem& subproblem, i64 optimum) {
   Rows& rows = *subproblem.rows;
   for (u32 f = 0; f < rows.n_features; ++f) {
+    if (subproblem.queue.repeats(f)) continue;
     const u32 position = first_position(subproblem, f, optimum);
     if (shared_.stopped()) return nullptr;
     if (position != 0)
@@ -103,6 +104,7 @@ bool CanonicalTree::evaluate_batch(Subproblem& subproblem, i64 optimum) {
     return false;
   if (!two.run(*subproblem.rows)) return false;
   for (std::size_t l = 0; l < two.lanes.size(); ++l) {
+    subproblem.upper = kInfinite;  // every tree of cost `optimum` is wanted, and its costs made exact
     two.take_lane(subproblem, l);
     note(queue.points[two.lanes[l].point], optimum);
     ++solver_.counters[kCanonicalSplits];

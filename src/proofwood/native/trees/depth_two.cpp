@@ -5,9 +5,17 @@
 
 namespace proofwood::trees {
 
+namespace {
+
+constexpr std::size_t kManyOpen = 128;  // intervals, from which a coarse walk pays
+
+}  // namespace
+
 DepthTwo::DepthTwo(Shared& shared, Counters& counters)
-    : StumpBatch(shared.table, shared.settings.minimum, shared.settings.isa, shared.settings.lane_bits, shared.stop),
+    : StumpBatch(shared.table, shared.settings.minimum, shared.settings.isa, shared.settings.lane_bits, shared.stop,
+                 shared.settings.rules.stump_bounds),
       costs(shared.table.task->stumps(*this)),
+      coarse_(shared.table, shared.settings, shared.stop),
       shared_(shared),
       counters_(counters) {}
 
@@ -64,6 +72,13 @@ bool DepthTwo::run_seeds(Subproblem& subproblem) {
 bool DepthTwo::exhaust(Subproblem& subproblem, bool base_known, bool report) {
   Rows& rows = *subproblem.rows;
   IntervalQueue& queue = subproblem.queue;
+  std::size_t bounded = 0;  // intervals and points that coarse walks made since the last look at what is left of them
+  if (const std::size_t open = queue.open_below(subproblem.cutoff()); open > kManyOpen && coarse_.serves(rows)) {
+    coarse_.begin(rows);
+    for (std::size_t left = open; left > 0; left -= std::min(left, coarse_.room()))
+      if (!bound_many(subproblem)) return false;
+    bounded = 3 * open;
+  }
   while (fill_batch(queue, static_cast<std::size_t>(costs->room()) - (base_known ? 0 : 1), subproblem.cutoff(),
                     kEveryPosition)) {
     const std::size_t candidates = lanes.size();
@@ -80,6 +95,59 @@ bool DepthTwo::exhaust(Subproblem& subproblem, bool base_known, bool report) {
     for (std::size_t l = 0; l < candidates; ++l) take_lane(subproblem, l);
     if (report && subproblem.upper < before) shared_.run.offer(subproblem.upper, subproblem.plan);
     put_back(queue, subproblem.cutoff());
+    if (bounded == 0) continue;
+    const std::size_t open = queue.open_below(subproblem.cutoff());
+    if (open > bounded / 2) {  // walks that close little cost more than they save
+      bounded = 0;
+    } else if (open > kManyOpen) {
+      if (!bound_many(subproblem)) return false;
+      bounded = open + 2 * splits_.size();
+    }
+  }
+  return true;
+}
+
+// Bounds of a split in the middle of each of the open intervals of least bound, as many as one coarse walk takes.
+// False if stopped.
+bool DepthTwo::bound_many(Subproblem& subproblem) {
+  Rows& rows = *subproblem.rows;
+  IntervalQueue& queue = subproblem.queue;
+  const i64 limit = subproblem.cutoff();
+  taken_.clear();
+  splits_.clear();
+  std::vector<Interval> points;
+  for (Interval interval; splits_.size() < coarse_.room() && queue.take(interval, limit);) {
+    if (interval.is_point()) {
+      points.push_back(interval);
+      continue;
+    }
+    taken_.push_back(interval);
+    queue.choose(interval, 1, positions_);
+    splits_.push_back({interval.feature, positions_.front(), {}, {}});
+  }
+  for (const Interval& interval : points) queue.put_back(interval);
+  if (splits_.empty()) return true;
+  counters_[kWork] += i64{rows.n} * rows.n_features;
+  counters_[kRowVisits] += i64{rows.n} * rows.n_features;
+  if (!coarse_.run(rows, splits_)) {
+    for (const Interval& interval : taken_) queue.put_back(interval);
+    return false;
+  }
+  const Prices& prices = shared_.settings.prices;
+  const auto cost = [&](const CoarseStumps::Split& split, std::size_t side) {
+    return std::min(prices.error * split.leaf[side], prices.error * split.wrong[side] + prices.leaf);
+  };
+  for (std::size_t s = 0; s < splits_.size(); ++s) {
+    const i64 low = cost(splits_[s], 0), high = cost(splits_[s], 1);
+    queue.points.push_back({.feature = splits_[s].feature,
+                            .position = splits_[s].position,
+                            .low_side = low,
+                            .high_side = high,
+                            .total = low + high + prices.leaf});
+    const int at = static_cast<int>(queue.points.size()) - 1;
+    queue.add_part(taken_[s], taken_[s].below, at, limit);
+    queue.add_part(taken_[s], at, taken_[s].above, limit);
+    queue.add_point(at, limit);
   }
   return true;
 }

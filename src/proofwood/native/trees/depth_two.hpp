@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "trees/coarse_stumps.hpp"
 #include "trees/shared.hpp"
 #include "trees/stump_batch.hpp"
 #include "trees/subproblem.hpp"
@@ -40,6 +41,11 @@ class DepthTwo : public StumpBatch {
   // gets what its best stump alone gets wrong, or more. False if stopped (level_bounds.cpp).
   bool bound_level_roots(Rows& rows, const std::vector<u32>& columns, std::vector<i64>& bounds);
 
+  void forget() {
+    StumpBatch::forget();
+    coarse_.forget();
+  }
+
   const std::unique_ptr<StumpCosts> costs;  // the task's
 
  private:
@@ -51,7 +57,10 @@ class DepthTwo : public StumpBatch {
   void take_base(Subproblem& subproblem);
   bool run_seeds(Subproblem& subproblem);
   bool exhaust(Subproblem& subproblem, bool base_known, bool report);
+  bool bound_many(Subproblem& subproblem);
 
+  CoarseStumps coarse_;
+  std::vector<CoarseStumps::Split> splits_;
   std::optional<i64> stump_;
   bool begun_ = false;  // with the rows of the last subproblem
   Shared& shared_;

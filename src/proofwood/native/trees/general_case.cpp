@@ -104,7 +104,9 @@ void Solver::evaluate(Rows& rows, int depth, const Candidate& candidate, i64 gap
   // Sides of depth two are solved to the end (eta is infinite by default): an exact value bounds a wide stretch of
   // neighbours. Of deeper sides that made no difference: decisions/0004-exact-sides.
   const double allowed = depth == 3 ? settings.eta : kDeepEta;
-  const i64 eta = static_cast<i64>(std::min(1e18, allowed * static_cast<double>(std::max<i64>(reach, 1))));
+  const bool unknown = depth == 3 && !settings.rules.reach;  // the distance: no bound is too high
+  const i64 eta =
+      static_cast<i64>(std::min(1e18, allowed * (unknown ? 1e18 : static_cast<double>(std::max<i64>(reach, 1)))));
   // one more than needed: a failed side then excludes a tie too, which the canonical pass would ask next
   const i64 limit = candidate.limit + 1 - leaf_price;
   Sides sides{candidate,
@@ -137,10 +139,12 @@ void Solver::solve_side(Sides& sides, bool is_low, Evaluated& evaluated) {
   if (wanted <= relaxed || evaluated.stopped) return;                           // this side is only bounded
   Request request{.limit = wanted, .gap = sides.gap, .neighbours = {}, .teach = hands_on(sides.depth)};
   if (!candidate.interval.is_point() && request.teach) {
-    request.neighbours[0] = {is_low ? candidate.below_low_known.get() : candidate.below_high_known.get(), is_low,
-                             is_low ? 0 : sides.to_below};
-    request.neighbours[1] = {is_low ? candidate.above_low_known.get() : candidate.above_high_known.get(), !is_low,
-                             is_low ? sides.to_above : 0};
+    // of rows that are taken away, it may not be known what they cost
+    const bool removed = shared.settings.rules.reach;
+    const KnownSplits* const below = (is_low ? candidate.below_low_known : candidate.below_high_known).get();
+    const KnownSplits* const beyond = (is_low ? candidate.above_low_known : candidate.above_high_known).get();
+    request.neighbours[0] = {is_low || removed ? below : nullptr, is_low, is_low ? 0 : sides.to_below};
+    request.neighbours[1] = {!is_low || removed ? beyond : nullptr, !is_low, is_low ? sides.to_above : 0};
   }
   Level& above = level(sides.depth + 1);
   Solution solution = solve(is_low ? above.low : above.high, sides.depth, request);

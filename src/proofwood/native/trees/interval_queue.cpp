@@ -175,6 +175,11 @@ u64 IntervalQueue::open_thresholds() const {
   return open;
 }
 
+std::size_t IntervalQueue::open_below(i64 limit) const {
+  return static_cast<std::size_t>(
+      std::count_if(heap_.begin(), heap_.end(), [limit](const Interval& interval) { return interval.bound < limit; }));
+}
+
 void IntervalQueue::raise_floors(const Floors& higher) {
   floors = higher;
   for (Interval& interval : heap_)

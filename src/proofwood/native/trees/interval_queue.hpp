@@ -63,6 +63,7 @@ class IntervalQueue {
 
   bool empty() const { return heap_.empty(); }
   u64 open_thresholds() const;  // at most so many
+  std::size_t open_below(i64 limit) const;
   i64 open_bound() const { return heap_.empty() ? kInfinite : heap_.front().bound; }
 
   // The open interval of least bound, pruned by the newest limit; false if no interval is left that may hold a tree
@@ -81,6 +82,7 @@ class IntervalQueue {
   // `count` thresholds spread over the interval.
   void choose(const Interval& interval, u32 count, std::vector<u32>& positions) const;
 
+  bool repeats(u32 feature) const { return rows_->repeats(*table_, feature); }  // its splits are those of another one
   u32 rank_of(u32 feature) const { return feature < rank.size() ? rank[feature] : feature; }
 
  private:

@@ -18,12 +18,17 @@ namespace proofwood::trees {
 constexpr int kMaxLanes = 32;
 constexpr int kVectorBytes = 64;  // the widest vector of any build
 
-// Vectors of memory that many classes need beside those of the labels.
-constexpr std::size_t scratch_vectors(std::uint32_t n, bool minimum) {
-  return (std::size_t{n} + 2) * (minimum ? 8 : 4);
-}
+// Vectors of memory that many classes need beside those of the labels: `wide` with a minimum of leaves, or with gaps.
+constexpr std::size_t scratch_vectors(std::uint32_t n, bool wide) { return (std::size_t{n} + 2) * (wide ? 8 : 4); }
 
-// The rows of a subproblem in the order of one feature.
+// The rows of a subproblem in the order of one feature. With gaps, two features are walked at once, which differ in
+// where the rows without a value are: below all others, or above (docs/decisions/0094-costs-of-gaps-and-columns.md).
+//
+//   gap g g     order 5 1 4 2 7     stands for the features  g g 5 1 4 2 7  and  5 1 4 2 7 g g
+//   n_first 2   order 5 1 4 2 7     stands for the feature   - - 5 1 4 2 7  whose first rows have one value: what they
+//                                   add follows from `StumpState::net`; two classes only
+//
+// Never with a minimum of leaves.
 struct SortedRows {
   std::uint32_t n;
   const std::uint32_t* order;  // (n,) local row, ascending by value
@@ -31,6 +36,9 @@ struct SortedRows {
   std::uint32_t n_ends;
   bool every_row;              // every position may be used as a segment end
   const std::int16_t* is_end;  // (n,) -1 where a segment ends, else 0; null where segments are long
+  std::uint32_t n_gap = 0;
+  const std::uint32_t* gap = nullptr;  // (n_gap,) local rows without a value, which are not among the `n`
+  std::uint32_t n_first = 0;           // rows of the least value, which are not among the `n` either
 };
 
 // Running best over the features, one lane per candidate and side; memory is reused between batches.
@@ -38,7 +46,7 @@ struct alignas(kVectorBytes) StumpState {
   // two classes: extremes of the prefix sum of signed weights, low and high side; `some` obey the minimum of leaves
   unsigned char max_all[2][kVectorBytes], min_all[2][kVectorBytes];
   unsigned char max_some[2][kVectorBytes], min_some[2][kVectorBytes];
-  unsigned char net_low[kVectorBytes];  // sum of signed weights on the low side
+  unsigned char net_low[kVectorBytes];  // sum of signed weights on the low side, once a feature was walked over
   // many classes: weight classified right by the best stump and by the best leaf
   unsigned char best_all[2][kVectorBytes], best_some[2][kVectorBytes], leaf[2][kVectorBytes];
   // two classes: sum over the levels of a column of |signed weights|, of the best column
@@ -60,7 +68,7 @@ struct RowValues {
   bool unit;              // all rows weigh 1
   bool minimum;           // leaves must hold at least min_rows rows and min_mass weight
   std::int64_t min_rows, min_mass;
-  void* scratch;  // many classes: `scratch_vectors` and 2 * n_labels vectors, and for levels 2 * n_labels of
+  void* scratch;  // many classes: `scratch_vectors` and 4 * n_labels vectors, and for levels 2 * n_labels of
                   // them and 2 for each pair of labels
 };
 
@@ -69,6 +77,24 @@ struct RowValues {
 // correct weight itself. `stump` obeys the minimum of leaves (-1: no such stump), `stump_all` ignores it.
 struct LaneResult {
   std::int64_t leaf[2], stump[2], stump_all[2];
+};
+
+// Rows of unit weight and two classes in the order of one feature, for bounds of very many splits.
+struct CoarseRows {
+  std::uint32_t n;
+  const std::uint32_t* order;     // (n,) local row
+  const void* mask;               // per local row two vectors: a bit per split where it goes low; the same if positive
+  const unsigned char* positive;  // per local row, whether it is of the positive class
+  std::uint32_t n_first;          // rows before them, of one value
+};
+
+constexpr int kMostCoarse = 8 * kVectorBytes;  // splits
+
+// Per split. `most` and `least` bound the sums of signed weights at all positions of all features; `net` is that of the
+// low side, once a feature was walked over.
+struct alignas(kVectorBytes) CoarseState {
+  std::int16_t most[2][kMostCoarse], least[2][kMostCoarse], net[kMostCoarse];
+  int total;  // sum of signed weights of all rows
 };
 
 // The rows of one feature that are parted in two, low and high.
@@ -99,6 +125,8 @@ struct Kernels {
   void (*finish)(const StumpState&, bool two_classes, int lane, LaneResult&);
   // Sum of the lesser of a[i] and b[i]; n is a multiple of 8.
   std::int32_t (*sum_of_lesser)(std::uint32_t n, const std::int32_t* a, const std::int32_t* b);
+  int coarse;  // splits of a coarse walk
+  void (*walk_coarsely)(const CoarseRows&, CoarseState&);
   // mask[row] |= 1 << bit[c] where column[c][row] <= limit[c]
   void (*make_mask)(std::uint32_t n, int candidates, const std::uint32_t* const* column, const std::uint32_t* limit,
                     const int* bit, std::uint32_t* mask);

@@ -18,8 +18,9 @@ class Blocks {
   Blocks(const SortedRows& rows, const RowValues& values, StumpState& state)
       : rows_(rows), values_(values), state_(state), weight_(static_cast<const T*>(values.weight)) {
     for (int side = 0; side < 2; ++side) {
-      most_[side] = W::load(state_.block_max[side]);
-      least_[side] = W::load(state_.block_min[side]);
+      const bool apart = rows.n_gap > 0 || rows.n_first > 0;
+      most_[side] = apart ? Wide{} : W::load(state_.block_max[side]);
+      least_[side] = apart ? Wide{} : W::load(state_.block_min[side]);
     }
   }
 
@@ -28,6 +29,8 @@ class Blocks {
       values_.heaviest == 1 ? segments<true>() : segments<false>();
     else
       while (from_ < rows_.n) block(held_from(from_));
+    if (rows_.n_gap > 0) join_gap();
+    if (rows_.n_first > 0) put_first();
     for (int side = 0; side < 2; ++side) {
       W::store(state_.block_max[side], most_[side]);
       W::store(state_.block_min[side], least_[side]);
@@ -72,6 +75,42 @@ class Blocks {
     }
     net_ += W::widened(s);
     all_ = static_cast<S>(all_ + all);
+  }
+
+  // As `two_views`.
+  void join_gap() {
+    const V bits = L::bits();
+    Wide low{};
+    S all = 0;
+    for (std::uint32_t i = 0; i < rows_.n_gap;) {
+      V s{};
+      std::uint32_t held = 0;
+      for (; i < rows_.n_gap; ++i) {
+        const std::uint32_t row = rows_.gap[i];
+        held += heavy(weight_[row]);
+        if (held > kHeld) break;
+        s = L::add_low(s, values_.mask[row], bits, L::splat(weight_[row]));
+        all = static_cast<S>(all + weight_[row]);
+      }
+      low += W::widened(s);
+    }
+    net_ += low;
+    const Wide of_side[2] = {low, Wide{} + all - low};
+    for (int side = 0; side < 2; ++side) {
+      most_[side] = W::max(W::load(state_.block_max[side]), most_[side] + W::max(of_side[side], Wide{}));
+      least_[side] = W::min(W::load(state_.block_min[side]), least_[side] + W::min(of_side[side], Wide{}));
+    }
+  }
+
+  // As `two_classes_after_first`.
+  void put_first() {
+    const Wide net = W::load(state_.block_net), low = net - net_;
+    const Wide of_side[2] = {low, Wide{} + static_cast<S>(static_cast<S>(state_.total) - all_) - low};
+    for (int side = 0; side < 2; ++side) {
+      most_[side] = W::max(W::load(state_.block_max[side]), most_[side] + of_side[side]);
+      least_[side] = W::min(W::load(state_.block_min[side]), least_[side] + of_side[side]);
+    }
+    net_ = net;
   }
 
   // Short segments.

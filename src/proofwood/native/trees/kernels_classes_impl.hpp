@@ -16,33 +16,42 @@ constexpr std::uint32_t kLongRun = 2;  // rows
 
 enum class Counted { kUnit, kWeighted, kLimited };  // rows of unit weight; of any; with a minimum of leaves
 
-// Counts of one class in lanes of type T, of two in lanes of type S.
-template <class T, class S, Counted kCounted, bool kLong>
+// Counts of one class in lanes of type T, of two in lanes of type S. With `kGap` both features of a column with gaps:
+// beside each best class of some rows, that of these and of the rows without a value.
+template <class T, class S, Counted kCounted, bool kLong, bool kGap>
 class ClassWalk {
  public:
   ClassWalk(const SortedRows& rows, const RowValues& values)
       : rows_(rows), values_(values), weight_(static_cast<const T*>(values.weight)) {
-    static_assert(sizeof(Run) <= sizeof(V));
+    static_assert(sizeof(Run) <= sizeof(V) && !(kLimited && kGap));
     const std::size_t room = static_cast<std::size_t>(rows.n) + 2;
     prefix_ = static_cast<V*>(values.scratch);
     before_ = prefix_ + 2 * room;
     runs_ = reinterpret_cast<Run*>(before_ + room);
     seen_ = before_ + 2 * room;
-    tally_ = prefix_ + scratch_vectors(rows.n, kLimited);
+    tally_ = prefix_ + scratch_vectors(rows.n, kLimited || kGap);
     all_ = reinterpret_cast<T*>(tally_ + values.n_labels);
+    gap_ = tally_ + 2 * values.n_labels;
+    gap_all_ = reinterpret_cast<T*>(gap_ + values.n_labels);
     for (std::uint32_t c = 0; c < values.n_labels; ++c) {
       tally_[c] = V{};
       all_[c] = 0;
     }
+    if constexpr (kGap) count_gap();
   }
 
   void walk(StumpState& state) {
     forward();
-    const Wide leaf_low = W::widened(best_low_), leaf_high = W::widened(best_high_);
+    const Wide leaf_low = W::widened(kGap ? with_low_ : best_low_),
+               leaf_high = W::widened(kGap ? with_high_ : best_high_);
     W::store(state.leaf[0], leaf_low);
     W::store(state.leaf[1], leaf_high);
     all_low_ = W::max(W::load(state.best_all[0]), leaf_low);
     all_high_ = W::max(W::load(state.best_all[1]), leaf_high);
+    if constexpr (kGap) {  // the test for a missing value
+      all_low_ = W::max(all_low_, W::widened(best_low_) + W::widened(most_low_));
+      all_high_ = W::max(all_high_, W::widened(best_high_) + W::widened(most_high_));
+    }
     some_low_ = W::load(state.best_some[0]);
     some_high_ = W::load(state.best_some[1]);
     backward();
@@ -70,11 +79,15 @@ class ClassWalk {
   V* prefix_;  // 2 per segment: best class, low and high
   V* before_;  // per run: weight of its class on the low side
   Run* runs_;  // per run, where they are long
-  V* seen_;    // 4 per segment: rows and mass, low and high; with a minimum only
+  V* seen_;    // 4 per segment: rows and mass, low and high, with a minimum; 2 with gaps: best class with these rows
   V* tally_;   // per class, on the low side
   T* all_;     // per class, of both sides
+  V* gap_;     // the same two of the rows without a value
+  T* gap_all_;
   std::uint32_t n_runs_ = 0;
   V best_low_{}, best_high_{};  // weight of the best class of the rows walked over
+  V most_low_{}, most_high_{};  // of the rows without a value
+  V with_low_{}, with_high_{};  // of them and the rows walked over
   Wide all_low_, all_high_, some_low_, some_high_;
   V rows_low_{}, rows_high_{}, mass_low_{}, mass_high_{};  // of all rows, in the end
 
@@ -82,14 +95,38 @@ class ClassWalk {
   PROOFWOOD_INLINE V add(V low, std::uint32_t row, V bits, V one) const {
     return L::add_low(low, values_.mask[row], bits, kUnit ? one : L::splat(weight_[row]));
   }
-  // One class got more: so much on the low side, of so much.
-  PROOFWOOD_INLINE void note(V low, T both) {
+  // A class got more: so much on the low side, of so much.
+  PROOFWOOD_INLINE void note(std::uint16_t c, V low, T both) {
+    const V high = L::splat(both) - low;
     best_low_ = L::max(best_low_, low);
-    best_high_ = L::max(best_high_, L::splat(both) - low);
+    best_high_ = L::max(best_high_, high);
+    if constexpr (kGap) {
+      with_low_ = L::max(with_low_, low + gap_[c]);
+      with_high_ = L::max(with_high_, high + (L::splat(gap_all_[c]) - gap_[c]));
+    }
+  }
+  void count_gap() {
+    for (std::uint32_t c = 0; c < values_.n_labels; ++c) {
+      gap_[c] = V{};
+      gap_all_[c] = 0;
+    }
+    const V bits = L::bits(), one = L::splat(1);
+    for (std::uint32_t i = 0; i < rows_.n_gap; ++i) {
+      const std::uint32_t row = rows_.gap[i];
+      const std::uint16_t c = values_.label[row];
+      gap_[c] = add(gap_[c], row, bits, one);
+      gap_all_[c] = static_cast<T>(gap_all_[c] + weight(row));
+    }
+    for (std::uint32_t c = 0; c < values_.n_labels; ++c) {
+      most_low_ = L::max(most_low_, gap_[c]);
+      most_high_ = L::max(most_high_, L::splat(gap_all_[c]) - gap_[c]);
+    }
   }
 
   PROOFWOOD_INLINE void forward() {
     const V bits = L::bits(), one = L::splat(1);
+    with_low_ = most_low_;
+    with_high_ = most_high_;
     std::uint32_t i = 0;
     for (std::uint32_t segment = 0; segment < rows_.n_ends; ++segment) {
       const std::uint32_t start = i, end = rows_.ends[segment];
@@ -111,10 +148,14 @@ class ClassWalk {
         tally_[c] = low;
         sum = static_cast<T>(sum + all_[c]);
         all_[c] = sum;
-        note(low, sum);
+        note(c, low, sum);
       }
       prefix_[2 * segment] = best_low_;
       prefix_[2 * segment + 1] = best_high_;
+      if constexpr (kGap) {
+        seen_[2 * segment] = with_low_;
+        seen_[2 * segment + 1] = with_high_;
+      }
       if constexpr (kLimited) count(segment, start, end, bits);
     }
   }
@@ -122,6 +163,8 @@ class ClassWalk {
   PROOFWOOD_INLINE void backward() {
     for (std::uint32_t c = 0; c < values_.n_labels; ++c) all_[c] = 0;
     best_low_ = best_high_ = V{};
+    with_low_ = most_low_;
+    with_high_ = most_high_;
     std::uint32_t i = rows_.n;
     for (std::uint32_t segment = rows_.n_ends - 1; segment-- > 0;) {
       if constexpr (kLong) {
@@ -143,14 +186,21 @@ class ClassWalk {
   PROOFWOOD_INLINE void add_after(std::uint16_t c, T sum, std::uint32_t run) {
     sum = static_cast<T>(sum + all_[c]);
     all_[c] = sum;
-    note(tally_[c] - before_[run], sum);
+    note(c, tally_[c] - before_[run], sum);
   }
   // The best class before the end of a segment, and the best one after it.
   PROOFWOOD_INLINE void join(std::uint32_t segment) {
-    const Wide low = W::widened(prefix_[2 * segment]) + W::widened(best_low_);
-    const Wide high = W::widened(prefix_[2 * segment + 1]) + W::widened(best_high_);
+    const auto pair = [](V before, V after)
+                          __attribute__((always_inline)) { return W::widened(before) + W::widened(after); };
+    const V before_low = prefix_[2 * segment], before_high = prefix_[2 * segment + 1];
+    const Wide low = pair(before_low, kGap ? with_low_ : best_low_);
+    const Wide high = pair(before_high, kGap ? with_high_ : best_high_);
     all_low_ = W::max(all_low_, low);
     all_high_ = W::max(all_high_, high);
+    if constexpr (kGap) {
+      all_low_ = W::max(all_low_, pair(seen_[2 * segment], best_low_));
+      all_high_ = W::max(all_high_, pair(seen_[2 * segment + 1], best_high_));
+    }
     if constexpr (kLimited) {
       const V need = L::splat(static_cast<T>(values_.min_rows)), need_mass = L::splat(static_cast<T>(values_.min_mass));
       const V* const seen = seen_ + 4 * segment;
@@ -183,12 +233,19 @@ class ClassWalk {
   }
 };
 
+template <class T, class S, Counted kCounted, bool kGap>
+void walk_runs(const SortedRows& rows, const RowValues& values, StumpState& state) {
+  if (rows.n_ends < rows.n / kLongRun)
+    ClassWalk<T, S, kCounted, true, kGap>(rows, values).walk(state);
+  else
+    ClassWalk<T, S, kCounted, false, kGap>(rows, values).walk(state);
+}
+
 template <class T, class S, Counted kCounted>
 void walk_classes(const SortedRows& rows, const RowValues& values, StumpState& state) {
-  if (rows.n_ends < rows.n / kLongRun)
-    ClassWalk<T, S, kCounted, true>(rows, values).walk(state);
-  else
-    ClassWalk<T, S, kCounted, false>(rows, values).walk(state);
+  if constexpr (kCounted != Counted::kLimited)
+    if (rows.n_gap > 0) return walk_runs<T, S, kCounted, true>(rows, values, state);
+  walk_runs<T, S, kCounted, false>(rows, values, state);
 }
 
 template <class T>

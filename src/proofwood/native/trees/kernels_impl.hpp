@@ -120,6 +120,11 @@ struct Extremes {
         max_high(max_low),
         min_low(L::splat(std::numeric_limits<T>::max())),
         min_high(min_low) {}
+  static Extremes of_nothing() {  // of the empty prefix
+    Extremes empty;
+    empty.max_low = empty.max_high = empty.min_low = empty.min_high = V{};
+    return empty;
+  }
   explicit Extremes(const StumpState& state)
       : max_low(L::load(state.max_all[0])),
         max_high(L::load(state.max_all[1])),
@@ -130,6 +135,26 @@ struct Extremes {
     min_low = L::min(min_low, low);
     max_high = L::max(max_high, high);
     min_high = L::min(min_high, high);
+  }
+  // Of the rows before which, or after which, others with these sums come.
+  void spread(V low, V high) {
+    max_low += L::max(low, V{});
+    min_low += L::min(low, V{});
+    max_high += L::max(high, V{});
+    min_high += L::min(high, V{});
+  }
+  // Of the rows before which others with these sums come.
+  void shift(V low, V high) {
+    max_low += low;
+    min_low += low;
+    max_high += high;
+    min_high += high;
+  }
+  void note(const Extremes& other) {
+    max_low = L::max(max_low, other.max_low);
+    min_low = L::min(min_low, other.min_low);
+    max_high = L::max(max_high, other.max_high);
+    min_high = L::min(min_high, other.min_high);
   }
   void store(StumpState& state) const {
     L::store(state.max_all[0], max_low);
@@ -196,9 +221,13 @@ PROOFWOOD_INLINE auto walk_with_minimum(const SortedRows& rows, const RowValues&
   return s;
 }
 
-// Without a minimum, by whichever loop suits the segments. Returns s at the end.
+// Without a minimum, by whichever loop suits the segments. Returns s and the common sum at the end.
 template <class T>
 PROOFWOOD_INLINE auto walk_freely(const SortedRows& rows, const RowValues& values, Extremes<T>& extremes) {
+  struct Sums {
+    typename Lanes<T>::Vector low;
+    T all;
+  };
   using L = Lanes<T>;
   using V = typename L::Vector;
   const V bits = L::bits();
@@ -235,17 +264,53 @@ PROOFWOOD_INLINE auto walk_freely(const SortedRows& rows, const RowValues& value
       }
       extremes.note(s, L::splat(sum) - s);
     }
+    return Sums{s, sum};
   }
-  return s;
+  return Sums{s, all[0]};
+}
+
+// Both features of a column with gaps: with p the sum at a position among the other rows and g that of the rows without
+// a value, s is p + g in one of them and p in the other.
+template <class T>
+void two_views(const SortedRows& rows, const RowValues& values, StumpState& state) {
+  using L = Lanes<T>;
+  const auto bits = L::bits();
+  const T* const weight = static_cast<const T*>(values.weight);
+  typename L::Vector gap{};
+  T all = 0;
+  for (std::uint32_t i = 0; i < rows.n_gap; ++i) {
+    const std::uint32_t row = rows.gap[i];
+    gap = L::add_low(gap, values.mask[row], bits, L::splat(weight[row]));
+    all = static_cast<T>(all + weight[row]);
+  }
+  Extremes<T> extremes(state), both = Extremes<T>::of_nothing();
+  L::store(state.net_low, walk_freely<T>(rows, values, both).low + gap);
+  both.spread(gap, L::splat(all) - gap);
+  extremes.note(both);
+  extremes.store(state);
+}
+
+// A feature without the rows of its least value.
+template <class T>
+void two_classes_after_first(const SortedRows& rows, const RowValues& values, StumpState& state) {
+  using L = Lanes<T>;
+  Extremes<T> extremes(state), after = Extremes<T>::of_nothing();
+  const auto sums = walk_freely<T>(rows, values, after);
+  const auto first = L::load(state.net_low) - sums.low;
+  after.shift(first, L::splat(static_cast<T>(static_cast<T>(state.total) - sums.all)) - first);
+  extremes.note(after);
+  extremes.store(state);
 }
 
 template <class T>
 void two_classes(const SortedRows& rows, const RowValues& values, StumpState& state) {
+  if (rows.n_gap > 0) return two_views<T>(rows, values, state);
+  if (rows.n_first > 0) return two_classes_after_first<T>(rows, values, state);
   Extremes<T> extremes(state);
   if (values.minimum)
     Lanes<T>::store(state.net_low, walk_with_minimum<T>(rows, values, state, extremes));
   else
-    Lanes<T>::store(state.net_low, walk_freely<T>(rows, values, extremes));
+    Lanes<T>::store(state.net_low, walk_freely<T>(rows, values, extremes).low);
   extremes.store(state);
 }
 
@@ -254,6 +319,7 @@ void two_classes(const SortedRows& rows, const RowValues& values, StumpState& st
 
 #include "trees/kernels_blocks_impl.hpp"
 #include "trees/kernels_classes_impl.hpp"
+#include "trees/kernels_coarse_impl.hpp"
 #include "trees/kernels_levels_impl.hpp"
 #include "trees/kernels_rows_impl.hpp"
 
@@ -360,6 +426,8 @@ constexpr Kernels lanes_of() {
   kernels.bits = static_cast<int>(sizeof(T)) * 8;
   kernels.lane_bit = &Lanes<T>::bit;
   kernels.sum_of_lesser = &sum_of_lesser;
+  kernels.coarse = CoarseWalk::kSplits;
+  kernels.walk_coarsely = &walk_coarsely;
   kernels.make_mask = &make_mask;
   kernels.number = &number;
   kernels.part_column = &part_column;

@@ -101,7 +101,7 @@ i64 NeighbourBounds::place_points(Subproblem& subproblem, const Neighbours& neig
     first_point_.push_back(static_cast<int>(points.size()));
     merged_.clear();
     for (; own != recorded.end() && own->feature == f; ++own) merged_.push_back(*own);
-    if (use_neighbours)
+    if (use_neighbours && !subproblem.queue.repeats(f))
       for (const Neighbour& neighbour : neighbours) import_feature(rows, f, neighbour, prices.leaf);
     // along the feature the low side only grows, the high side only shrinks
     for (std::size_t i = 1; i < merged_.size(); ++i)
@@ -176,7 +176,8 @@ void NeighbourBounds::import_entries(const Rows& rows, u32 feature, const Neighb
 void NeighbourBounds::open_intervals(Subproblem& subproblem) {
   const i64 limit = subproblem.cutoff();
   for (std::size_t f = 0; f + 1 < first_point_.size(); ++f)
-    open_feature(subproblem.queue, first_point_[f], first_point_[f + 1], limit);
+    if (!subproblem.queue.repeats(static_cast<u32>(f)))
+      open_feature(subproblem.queue, first_point_[f], first_point_[f + 1], limit);
 }
 
 void NeighbourBounds::open_feature(IntervalQueue& queue, int begin, int end, i64 limit) {

@@ -11,7 +11,7 @@ namespace proofwood::trees {
 namespace {
 constexpr u32 kHigh = 1u << 31;
 
-// The class of all rows of each rank, or kMixed.
+// The class (or kind) of all rows of each rank, or kMixed.
 std::vector<u8> labels_of_ranks(const auto& ranks, u32 n_ranks, const std::vector<u16>& labels) {
   constexpr u8 kNone = kMixed + 1;
   std::vector<u8> found(n_ranks, kNone);
@@ -66,7 +66,7 @@ void Rows::start(const Table& table, int isa) {
     table.rank[f].visit([&](const auto& ranks) {
       for (u32 i = 0; i < n; ++i) ++start[ranks[i] + 1u];
       std::partial_sum(start.begin(), start.end(), start.begin());
-      const std::vector<u8> label = labels_of_ranks(ranks, n_ranks, table.label);
+      const std::vector<u8> label = labels_of_ranks(ranks, n_ranks, table.by_sums() ? table.kind : table.label);
       for (u32 r = 0; r < n_ranks; ++r) std::fill(keys + start[r], keys + start[r + 1], (r << kLabelBits) | label[r]);
       if (by_class.empty())
         for (u32 i = 0; i < n; ++i) order[start[ranks[i]]++] = i;
@@ -197,20 +197,30 @@ void Rows::ranks(const Table& table, u32 feature, u32 from, u32 to, u32* target)
   });
 }
 
-SortedRows Rows::sorted(u32 feature, bool all_boundaries, bool two_classes) {
+SortedRows Rows::sorted(u32 feature, bool all_boundaries, bool two_classes, Apart apart) {
   constexpr u32 kLong = 8;  // rows per segment from which a branch per segment is cheaper than work at every row
   const bool kept = !is_large();
   const std::size_t size = std::size_t{n} * (kept ? n_features : 1), start = kept ? std::size_t{feature} * n : 0;
   u32* const ends = ends_.resize(size) + start;
   std::int16_t* const is_end = is_end_.resize(size) + start;
-  if (!have_ends_[feature]) {
-    const auto [m, mixed] = kernels_->find_ends(n, key(feature), kMixed, all_boundaries, ends, is_end);
+  if (!have_ends_[feature] && !(two_classes && short_[feature] == 2)) {  // where every row is an end, none is asked for
+    const auto [m, mixed] =
+        kernels_->find_ends(n - apart.rows, key(feature) + apart.rows, kMixed, all_boundaries, ends, is_end);
     n_ends_[feature] = m;
-    short_[feature] = m > n / kLong ? (mixed ? 1 : 2) : 0;
+    short_[feature] = m > (n - apart.rows) / kLong ? (mixed ? 1 : 2) : 0;
     have_ends_[feature] = kept;
   }
   const unsigned char kind = two_classes ? short_[feature] : 0;
-  return {n, order(feature), ends, n_ends_[feature], kind == 2, kind == 1 ? is_end : nullptr};
+  const u32* const by = order(feature);
+  return {n - apart.rows,
+          by + apart.rows,
+          ends,
+          n_ends_[feature],
+          kind == 2,
+          kind == 1 ? is_end : nullptr,
+          apart.gap ? apart.rows : 0,
+          by,
+          apart.gap ? 0 : apart.rows};
 }
 
 }  // namespace proofwood::trees

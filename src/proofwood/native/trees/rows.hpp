@@ -74,7 +74,20 @@ class Rows {
   bool is_large() const { return std::size_t{n} * n_features > std::size_t{1} << 23; }
   const u32* column(u32 feature);
   void ranks(const Table& table, u32 feature, u32 from, u32 to, u32* target) const;
-  SortedRows sorted(u32 feature, bool all_boundaries, bool two_classes);
+  // The first rows may be left to be told apart: those without a value, or those of the least one.
+  struct Apart {
+    u32 rows = 0;
+    bool gap = false;
+  };
+  SortedRows sorted(u32 feature, bool all_boundaries, bool two_classes, Apart apart);
+  SortedRows sorted(u32 feature, bool all_boundaries, bool two_classes) {
+    return sorted(feature, all_boundaries, two_classes, {});
+  }
+  // Of a column with gaps: its rows without a value, and whether it repeats another feature because there are none.
+  u32 gap_of(u32 low_view) const { return position_of(low_view, kMixed, 0, n); }
+  bool repeats(const Table& table, u32 feature) const {
+    return table.low_view[feature] != kNoView && gap_of(table.low_view[feature]) == 0;
+  }
 
  private:
   void forget();

@@ -24,7 +24,7 @@ Settings for_table(Settings settings, const Table& table) {
   if (table.by_sums()) rules.packed = false;
   // Rounded down, a tree may cost a unit less where more levels are left, without more splits: decisions/0093-tasks.
   if (table.rounded) rules.affordable = false;
-  if (!table.similar) rules.reach = rules.similarity = rules.feature_bounds = rules.blocks = false;
+  if (!table.similar) rules.reach = rules.similarity = rules.blocks = false;
   return settings;
 }
 

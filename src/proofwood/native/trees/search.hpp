@@ -8,6 +8,7 @@
 //   solver              one subproblem: cache, depth one; general_case: Algorithm 1; depth_two: Algorithm 2, in batches
 //   block_node, block_search   lower bounds by blocks of rows, soon and beside the search
 //   stump_batch, kernels   many stumps in one walk over the rows
+//   coarse_stumps       bounds of very many stumps, for tables of many columns
 //   improve             trees before and beside the proof: first_trees, polish (draft, row_walk), local_search
 //   canonical_tree, pool, write_out   around the search
 //   packed/             another way for tables of few tests: all pairs of tests at once

@@ -61,7 +61,7 @@ struct SizedSearch::Solver : StumpBatch {
   Buffer<u32> scratch;
 
   explicit Solver(SizedSearch& s)
-      : StumpBatch(s.table_, s.minimum_, s.settings_.isa, s.settings_.lane_bits, s.stop_),
+      : StumpBatch(s.table_, s.minimum_, s.settings_.isa, s.settings_.lane_bits, s.stop_, false),
         search(s),
         settings(s.settings_) {
     for (int i = 0; i <= kMostSplits; ++i) {

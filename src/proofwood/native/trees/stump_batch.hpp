@@ -21,9 +21,11 @@ struct StumpBatch {
   const Minimum& minimum;
   const int isa, lane_bits;
   const std::atomic<int>& stop;
+  const bool bounded;  // as Rules::stump_bounds
   VectorBuffer mask_buffer, rank_buffer, weight_buffer, count_buffer, mass_buffer, lane_buffer;
   Buffer<std::uint16_t> label_buffer;
   LevelGroups groups;
+  std::vector<Rows::Apart> apart;  // per feature
   StumpState state;
   const Kernels* kernels = nullptr;
   RowValues values{};
@@ -35,14 +37,34 @@ struct StumpBatch {
   std::vector<Lane> lanes;
   std::vector<LaneResult> found;
 
-  StumpBatch(const Table& t, const Minimum& m, int instruction_set, int bits, const std::atomic<int>& s)
-      : table(t), minimum(m), isa(instruction_set), lane_bits(bits), stop(s) {}
+  StumpBatch(const Table& t, const Minimum& m, int instruction_set, int bits, const std::atomic<int>& s,
+             bool stump_bounds)
+      : table(t), minimum(m), isa(instruction_set), lane_bits(bits), stop(s), bounded(stump_bounds) {}
 
   void forget() {
     for (VectorBuffer* const one :
          {&mask_buffer, &rank_buffer, &weight_buffer, &count_buffer, &mass_buffer, &lane_buffer})
       *one = {};
     label_buffer = {};
+  }
+
+  // Rows of a feature that need no look at each of them. True if any has gaps.
+  bool find_apart(const Rows& rows) {
+    constexpr u32 kMany = 8;  // one row in so many
+    bool has_gaps = false;
+    apart.assign(rows.n_features, {});
+    if (minimum.any()) return false;
+    for (u32 f = 0; f < rows.n_features; ++f) {
+      if (table.high_view[f] != kNoView) {
+        const u32 gap = rows.gap_of(f);
+        if (gap > 0 && gap < rows.n) apart[f] = {gap, true};
+        has_gaps |= apart[f].gap;
+      } else if (two && f > 0) {  // the first feature says what all rows have
+        const u32 first = rows.boundary_from(f, 1);
+        if (first >= rows.n / kMany && first < rows.n) apart[f] = {first, false};
+      }
+    }
+    return has_gaps;
   }
 
   bool stopped() const { return stop.load(std::memory_order_relaxed) != 0; }
@@ -81,6 +103,7 @@ struct StumpBatch {
         positive = c;
       }
     two = present <= 2;
+    const bool has_gaps = find_apart(rows);
     if (!minimum.any() && table.levels.empty()) {
       values.heaviest = table.heaviest;
       const Kernels* const narrow =
@@ -113,7 +136,8 @@ struct StumpBatch {
       values.label = label;
       const std::size_t for_levels = table.levels.empty() ? 0 : values.n_labels * std::size_t{values.n_labels};
       values.scratch = lane_buffer.resize(
-          (scratch_vectors(rows.n, values.minimum) + 2 * std::size_t{values.n_labels} + for_levels) * kVectorBytes);
+          (scratch_vectors(rows.n, values.minimum || has_gaps) + 4 * std::size_t{values.n_labels} + for_levels) *
+          kVectorBytes);
     }
   }
 
@@ -161,7 +185,10 @@ struct StumpBatch {
     const bool limited = minimum.any();
     for (u32 f = 0; f < rows.n_features; ++f) {
       if (stopped()) return false;
-      const SortedRows sorted = rows.sorted(f, limited, two && !limited);
+      // The other view of its column is walked over with it, or repeats it.
+      const u32 low_view = table.low_view[f];
+      if (low_view != kNoView && (apart[low_view].gap || rows.repeats(table, f))) continue;
+      const SortedRows sorted = rows.sorted(f, limited, two && !limited, apart[f]);
       (two ? kernels->two_classes : kernels->many_classes)(sorted, values, state);
     }
     for (u32 c = 0; c < table.levels.size(); ++c) {

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -323,6 +324,45 @@ bool merging_pays(std::size_t merged, std::size_t n, const i64* weights) {
   return merged < n - n / 5 || std::any_of(weights, weights + n, [](i64 w) { return w != 1; });
 }
 
+// Between rows of proportional sums no stump is better than at both ends of their run: what leaves save is convex.
+// The most frequent kinds of the first ones are told apart.
+std::vector<u16> kinds_of(const std::vector<std::vector<double>>& sums, std::size_t n) {
+  constexpr std::size_t kMostKinds = 1024;
+  struct Kind {
+    u32 rows = 0;
+    u16 label = kMixed;
+  };
+  std::map<std::vector<i64>, Kind> kinds;
+  std::vector<Kind*> kind_of(n, nullptr);
+  std::vector<i64> of_row(sums.size());
+  for (std::size_t i = 0; i < n; ++i) {
+    i64 divisor = 0;
+    for (std::size_t k = 0; k < sums.size(); ++k) {
+      of_row[k] = static_cast<i64>(sums[k][i]);
+      divisor = std::gcd(divisor, of_row[k]);
+    }
+    if (divisor == 0) continue;
+    for (i64& number : of_row) number /= divisor;
+    auto found = kinds.find(of_row);
+    if (found == kinds.end()) {
+      if (kinds.size() == kMostKinds) continue;
+      found = kinds.emplace(of_row, Kind{}).first;
+    }
+    ++found->second.rows;
+    kind_of[i] = &found->second;
+  }
+  std::vector<Kind*> by_rows;
+  for (auto& [numbers, kind] : kinds)
+    if (kind.rows > 1) by_rows.push_back(&kind);
+  std::stable_sort(by_rows.begin(), by_rows.end(), [](const Kind* a, const Kind* b) { return a->rows > b->rows; });
+  for (std::size_t k = 0; k < std::min<std::size_t>(by_rows.size(), kMixed); ++k)
+    by_rows[k]->label = static_cast<u16>(k);
+  std::vector<u16> labels(n, kMixed);
+  for (std::size_t i = 0; i < n; ++i)
+    if (kind_of[i] != nullptr) labels[i] = kind_of[i]->label;
+  return labels;
+}
+
 // Labels, weights and counts of the merged rows, and the first row of the caller of each.
 void merge_sums(Table& table, const MergedRows& merged, SumRows& rows) {
   if (merged.count == merged.of.size()) {
@@ -336,6 +376,7 @@ void merge_sums(Table& table, const MergedRows& merged, SumRows& rows) {
       if (!rows.own.empty()) table.own[merged.of[i]] += rows.own[i];
     }
   }
+  table.kind = kinds_of(table.sums, merged.count);
   table.rounded = rows.rounded;
   table.similar = !rows.reach.empty();
   if (!table.similar) return;
@@ -395,6 +436,29 @@ void take_ranks(Table& table, std::vector<Column>& columns, int threads) {
   });
 }
 
+// Whether `high` has the rows above that `low` has below all others.
+bool differ_in_gaps(const Ranks& low, const Ranks& high) {
+  if (low.n_values() != high.n_values() || low.n_values() < 3) return false;
+  const u32 last = low.n_values() - 1;
+  return low.visit([&](const auto& of_low) {
+    return high.visit([&](const auto& of_high) {
+      return std::equal(of_low.begin(), of_low.end(), of_high.begin(), of_high.end(),
+                        [last](u32 r, u32 s) { return r == 0 ? s == last : r == s + 1; });
+    });
+  });
+}
+
+// The two views of a column are neighbours.
+void find_views(Table& table) {
+  table.high_view.assign(table.n_features, kNoView);
+  table.low_view.assign(table.n_features, kNoView);
+  for (u32 f = 0; f + 1 < table.n_features; ++f) {
+    if (table.low_view[f] != kNoView || !differ_in_gaps(table.rank[f], table.rank[f + 1])) continue;
+    table.high_view[f] = f + 1;
+    table.low_view[f + 1] = f;
+  }
+}
+
 void make_levels(Table& table, const std::vector<Column>& columns) {
   for (LevelColumn& levels : table.levels) {
     levels.code.resize(table.n_rows);
@@ -437,6 +501,7 @@ bool prepare(Table& table, const double* x, std::size_t n, std::size_t n_columns
   merge_rows(table, merged, targets, weights, keep_counts);
   make_levels(table, columns);
   take_ranks(table, columns, threads);
+  find_views(table);
   return !stop.load();
 }
 

@@ -19,7 +19,7 @@
 namespace proofwood::trees {
 
 // A column's values as integers that keep their order, as sets of rows have them: rank << kLabelBits | label, where
-// label is the class of all rows of that value, or kMixed. Equal keys are equal values.
+// label is the class (or kind) of all rows of that value, or kMixed. Equal keys are equal values.
 constexpr u32 kLabelBits = 6;
 constexpr u32 kMixed = (1u << kLabelBits) - 1;
 
@@ -57,12 +57,17 @@ class Ranks {
   std::variant<std::vector<u8>, std::vector<u16>, std::vector<u32>> ranks_;
 };
 
+constexpr u32 kNoView = ~0u;
+
 // Rows of equal values and class are merged to one row where there are many of them, columns that say nothing new are
 // left out. Of two classes, opposite rows cancel where rows are merged.
 struct Table {
   u32 n_rows = 0, n_features = 0, n_classes = 0;
-  std::vector<Ranks> rank;          // per feature, per row
-  std::vector<u32> column;          // per feature: column of the caller
+  std::vector<Ranks> rank;  // per feature, per row
+  std::vector<u32> column;  // per feature: column of the caller
+  // Two features may differ only in some rows, which are below all others in the one and above in the other: a column
+  // with gaps. Per feature: the other one, where this one has them below, and above; else kNoView.
+  std::vector<u32> high_view, low_view;
   std::vector<LevelColumn> levels;  // tested by sets; as a feature, number f is n_features + f
   std::vector<u16> label;           // per row
   std::vector<i64> weight;          // per row, not negative
@@ -76,6 +81,7 @@ struct Table {
   // Of a task by sums. Then rows have no class, and `weight` is what one more row costs a tree at most.
   std::vector<std::vector<double>> sums;  // per sum, per row
   std::vector<i128> own;                  // per row; empty where rows have no costs of their own
+  std::vector<u16> kind;                  // per row: those of one kind have proportional sums; kMixed: of its own
   bool similar = true;                    // whether `weight` is known
   bool rounded = false;                   // whether costs of leaves are rounded down
   bool unweighted = false;                // whether all rows weigh 1

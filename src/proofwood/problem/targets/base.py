@@ -158,8 +158,12 @@ class SumTarget(Target):
     """Name of the native task."""
     named: ClassVar[str]
     """Name of the unit in which objectives are reported."""
+    most_columns: ClassVar[int | None] = 1
+    """Most numbers of a row; None for any number of them."""
     rounded: ClassVar[bool] = False
     """Whether costs of leaves are rounded down to whole units."""
+    room: ClassVar[int] = 1
+    """Weighted sums stay this many times smaller than they could be."""
 
     @property
     def shift(self) -> int:
@@ -197,7 +201,7 @@ class SumTarget(Target):
         values = self.whole.values
         spread = int(values.max(initial=0)) - int(values.min(initial=0))
         exact = self.whole.error == 0 and self.weights.rounding is None
-        return exact and int(self.weights.values.sum()) * spread < LARGEST_SUM
+        return exact and int(self.weights.values.sum()) * spread < LARGEST_SUM // self.room
 
     @property
     def from_middle(self) -> tuple[FloatArray, Fraction]:
@@ -236,6 +240,21 @@ class SumTarget(Target):
         """The label of such a leaf: 0, if it predicts numbers."""
         return 0
 
+    def costs_at(
+        self, table: NodeTable, weight: list[int], sums: list[list[int]], costly: BoolArray
+    ) -> tuple[list[int], list[Fraction]]:
+        """The label of each node, and what a leaf with it costs there; 0 where a node is not ``costly``."""
+        none = Fraction(0)
+        losses = [
+            self.loss_of(of_weight, of_sums) if of_weight and costs else none
+            for of_weight, of_sums, costs in zip(weight, sums, costly.tolist(), strict=True)
+        ]
+        return [self.label_of(of_node) for of_node in sums], losses
+
+    def alone(self, X: npt.ArrayLike) -> NodeTable:
+        """The best single leaf for rows ``X``."""
+        return NodeTable.leaf(0, self.width)
+
     @abstractmethod
     def counted(self, leaf: IntArray, n_nodes: int) -> int:
         """What a tree costs as the native search counts it, in its units and rounded down once.
@@ -253,6 +272,11 @@ class SumTarget(Target):
             return self.whole.values.reshape(self.numbers.shape), self.whole.unit, self.whole.zero
         values, unit = exact_integers(self.numbers.ravel())
         return values.reshape(self.numbers.shape), unit, 0
+
+    @cached_property
+    def exact_weights(self) -> tuple[Integers, Fraction]:
+        """(n_rows,) whole numbers that equal the real weights, and their unit."""
+        return exact_weights(self.weights)
 
     @property
     def recorded(self) -> dict[str, Any]:
@@ -302,8 +326,8 @@ class SumTarget(Target):
         exactly, unit = exact_weights(weights)
         leaf = apply(table, X)
         weight, sums = self.sums_at(table, leaf, exactly)
-        leaves = np.flatnonzero(self.costly(leaf, table.n_nodes)).tolist()
-        return unit * sum((self.loss_of(weight[leaf], sums[leaf]) for leaf in leaves), Fraction(0))
+        _, losses = self.costs_at(table, weight, sums, self.costly(leaf, table.n_nodes))
+        return unit * sum((losses[node] for node in np.flatnonzero(table.feature == LEAF).tolist()), Fraction(0))
 
     def integer_loss(self, table: NodeTable, X: npt.ArrayLike, weights: IntArray) -> int:
         """See the base class."""
@@ -319,15 +343,11 @@ class SumTarget(Target):
         costly = (table.feature != LEAF) | self.costly(leaf, table.n_nodes)
         values = [self.values_of(*node) if node[0] else [] for node in at_nodes]
         known = next(one for one in values if one)  # the root has rows
+        labels, losses = self.costs_at(table, weight, sums, costly)
         return counted.changed(
             values=np.array([one or known for one in values]),
-            loss=np.array(
-                [
-                    float(unit * self.loss_of(*node)) if node[0] and costs else 0.0
-                    for node, costs in zip(at_nodes, costly, strict=True)
-                ]
-            ),
-            label=[self.label_of(of_node) for of_node in sums],
+            loss=np.array([float(unit * loss) for loss in losses]),
+            label=labels,
         )
 
 

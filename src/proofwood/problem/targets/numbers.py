@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.model.node_table import IntArray
 from proofwood.model.sums import root_above
 from proofwood.problem.targets.base import Integers, Moved, RoundedTarget, SumTarget, Weighted, exact_dots
-from proofwood.problem.whole_numbers import LARGEST_SUM, multiples, power_of_two_above, whole_weights
+from proofwood.problem.whole_numbers import LARGEST_SUM, multiples, power_of_two_above
 
 
 class Numbers(RoundedTarget):
@@ -81,6 +81,7 @@ class Rewards(SumTarget):
 
     task = "policy"
     named = "lost reward"
+    most_columns = None
 
     @cached_property
     def weighted(self) -> Weighted:
@@ -91,12 +92,14 @@ class Rewards(SumTarget):
             return Weighted(lost * self.weights.values[:, np.newaxis], self.whole.unit, Moved())
         rounding = self.weights.rounding
         weights = self.weights.values.astype(np.float64) if rounding is None else rounding.weights
-        numbers, base = self.from_middle
+        # Counted from the numbers themselves, each difference is off by a part of itself, whatever rows have in common.
+        exact = self.whole.error == 0
+        numbers, base = self.from_middle if exact else (self.numbers, Fraction(1))
         losses = numbers.max(axis=1, keepdims=True) - numbers
         largest = Fraction(float(losses.max()))
         if largest:  # as above
             largest *= Fraction(float(np.sum(losses.max(axis=1) / float(largest) * weights)))
-        unit = power_of_two_above(largest / (LARGEST_SUM // 2))
+        unit = power_of_two_above(largest / (LARGEST_SUM // (2 * self.room)))
         values = multiples(losses, unit, weights[:, np.newaxis])
         unit *= base
         # half a unit by rounding, and less than that by the two operations in float64
@@ -135,9 +138,9 @@ class Rewards(SumTarget):
         """See the base class."""
         return sums[1:].index(max(sums[1:]))
 
-    def best_mean(self, weights: FloatArray) -> tuple[Fraction, Fraction]:
-        """The mean reward of each row's best action, and the sum of the real weights (n_rows,)."""
-        whole, unit_of_weight = whole_weights(weights)
+    def best_mean(self) -> tuple[Fraction, Fraction]:
+        """The mean reward of each row's best action, and the sum of the real weights."""
+        whole, unit_of_weight = self.exact_weights
         numbers, unit, zero = self.exactly
         none = np.zeros(self.n_rows, dtype=np.int64)
         (best,), (weight,) = (exact_dots(one, whole, none, 1) for one in (numbers.max(axis=1), none + 1))

@@ -102,6 +102,7 @@ class Rates(RoundedTarget):
 
     task = "deviance"
     named = "deviance"
+    most_columns = 2
 
     def __post_init__(self) -> None:
         """Check the numbers."""
@@ -147,32 +148,43 @@ class Rates(RoundedTarget):
         exposure = np.maximum(exposure, 1) if amount.any() else np.ones_like(exposure)
         exact = shifts[0][1] >= 0 and power >= 0
         unit *= of_weight / self.weights.unit / Fraction(2) ** power
-        most = Fraction(2 * self._moved(real.exposure, exposure, amount, shifts[0][1], power))
+        most = Fraction(2 * self._moved(real, exposure, amount, shifts[0][1], power))
         moved = Moved(shift=most * unit * self.weights.unit)
         weighted = Weighted(np.column_stack([exposure, amount]), unit, moved)
         return (real, power, weighted) if exact else (Deviances.of(exposure, amount), 0, weighted)
 
     @staticmethod
-    def _moved(given: Integers, exposure: IntArray, amount: IntArray, place: int, power: int) -> float:
+    def _moved(given: Deviances, exposure: IntArray, amount: IntArray, place: int, power: int) -> float:
         r"""Bound on what rounding changed in half the deviance of a tree, in units of ``amount``.
 
         An exposure that moves from :math:`e` to :math:`e'` changes the cost of its row by :math:`s |\log (e'/e)|` at
-        most, and that of its leaf by :math:`S |\log (E'/E)|`, which is at most :math:`S` times the largest
-        :math:`|\log (e'/e)|`, and at most the largest rate times the sum of the distances. An amount that moves by half
-        a unit changes it by :math:`\frac{1}{2} (1 + \log 2^{54})` at most: docs/theory/optimal-trees.md, "Tasks".
+        most, and that of its leaf by :math:`S |\log (E'/E)|`. All leaves together change by no more than the sum of
+        :math:`s` times the largest :math:`|\log (e'/e)|`, than the largest rate times the sum of all distances, and
+        than the largest :math:`s` times the sum of :math:`d / e` for the largest distance :math:`d`. An amount that
+        moves by half a unit changes the cost by half the logarithm of its rate over that of its leaf:
+        docs/theory/optimal-trees.md, "Tasks".
         """
-        own = amount.size * 2.0**-OWN_BITS
-        of_amounts = 20.0 * amount.size if power < 0 else 0.0
-        if place >= 0:
-            return (own + of_amounts) * (1 + 1e-9)
-        ratio = 0.5 / (np.maximum(exposure, 2) - 0.5)
-        for row in np.flatnonzero(exposure == 1).tolist():  # of any size below 1.5
-            ratio[row] = max(0.5, -place * math.log(2) - math.log(given[row])) + 1e-9
+        moved = amount.size * 2.0**-OWN_BITS
         s = amount + (0.5 if power < 0 else 0.0)
-        with np.errstate(over="ignore"):
-            rate = s / exposure * np.exp(ratio)
-        leaves = min(float(s.sum() * ratio.max()), float(rate.max() * np.where(exposure == 1, 1.0, 0.5).sum()))
-        return (own + of_amounts + float((s * ratio).sum()) + leaves) * (1 + 1e-9)
+        rate = (s + 0.5) / exposure
+        if power < 0:
+            most = np.log(np.maximum(exposure.sum() / exposure, 2 * rate.max() / np.maximum(amount, 1) * exposure))
+            one = np.where(amount > 0, np.minimum(0.5 * most, 20.0), 20.0)
+            moved += float(one[given.amount != 0].sum())
+        if place < 0 and amount.any():
+            ratio = 0.5 / (np.maximum(exposure, 2) - 0.5)
+            for row in np.flatnonzero(exposure == 1).tolist():  # of any size below 1.5
+                ratio[row] = max(0.5, -place * math.log(2) - math.log(given.exposure[row])) + 1e-9
+            with np.errstate(over="ignore"):
+                grown = np.exp(ratio)
+                apart = np.where(exposure == 1, 1.0, 0.5)
+                leaves = (
+                    s.sum() * ratio.max(),
+                    (rate * grown).max() * apart.sum(),
+                    s.max() * apart.max() * (grown / exposure).sum(),
+                )
+            moved += float((s * ratio).sum()) + float(min(leaves))
+        return moved * (1 + 1e-9)
 
     @property
     def weighted(self) -> Weighted:
@@ -255,6 +267,7 @@ class GammaMeans(Rates):
     """Numbers above 0, such as amounts of claims. A leaf predicts their mean; the deviance is that of scikit-learn."""
 
     named = "gamma deviance"
+    most_columns = 1
 
     @property
     def pair(self) -> tuple[FloatArray, FloatArray]:

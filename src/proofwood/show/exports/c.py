@@ -25,18 +25,26 @@ _OTHERS = {Kind.BOOLEAN: "0 or 1"}
 
 
 def to_c(model: Exported) -> str:
-    """C source with ``predict``, ``predict_proba``, ``class_names`` and, for categories, ``level_code``."""
+    """C source with ``predict``, the names of labels and the numbers beside them, and ``level_code`` for categories."""
+    words = model.words
     names = identifiers(model)
     language = _C(model, names)
-    n_classes, n_columns = len(model.labels), len(model.columns)
+    n_labels, n_columns = len(model.labels), len(model.columns)
+    of_row = f"of a row of {n_columns} values, NAN if missing"
     texts = [column for column in model.used if model.has_levels(column)]
     typed = [column for column in texts if model.read_as(column) is not None]
     lines = [
         "/* A decision model written by proofwood, in C99.",
         " *",
-        f" * int predict(const double *row)       code of the class of a row of {n_columns} values, NAN if missing",
-        f" * void predict_proba(row, out)         probabilities of the {n_classes} classes",
-        " * const char *class_names[]            labels by code",
+        *(
+            [
+                f" * int predict(const double *row)       code of the {words.answer} {of_row}",
+                f" * {f'void predict_{words.asked}(row, out)':<36} {words.numbers} of the {n_labels} {words.answers}",
+                f" * {f'const char *{words.answer}_names[]':<36} labels by code",
+            ]
+            if model.labels
+            else [f" * double predict(const double *row)    number {of_row}"]
+        ),
         *(
             [" * double level_code(column, text)      the number for a text in a row; text is NULL if missing"]
             * bool(texts)
@@ -55,11 +63,16 @@ def to_c(model: Exported) -> str:
     if model.table.normals is not None:
         lines += [" *", " * Compile with -ffp-contract=off: sums are rounded after each product, as in training."]
     lines += [" */", "#include <math.h>", *(["#include <string.h>"] * bool(texts)), ""]
+    numbers = f"{words.numbers}_of_leaf"
+    if model.labels:
+        shown = ", ".join(_string(str(label)) for label in model.labels)
+        lines += [
+            f"const char *{words.answer}_names[{n_labels}] = {{{shown}}};",
+            f"static const int label_of_leaf[] = {{{', '.join(map(str, model.label_of_leaf))}}};",
+        ]
     lines += [
-        f"const char *class_names[{n_classes}] = {{{', '.join(_string(str(label)) for label in model.labels)}}};",
-        f"static const int label_of_leaf[] = {{{', '.join(map(str, model.label_of_leaf))}}};",
-        f"static const double probabilities_of_leaf[][{n_classes}] = {{",
-        *(f"    {{{', '.join(map(exact, shares))}}}," for shares in model.probabilities_of_leaf.tolist()),
+        f"static const double {numbers}[][{n_labels or 1}] = {{",
+        *(f"    {{{', '.join(map(exact, of_leaf))}}}," for of_leaf in model.numbers_of_leaf.tolist()),
         "};",
         "",
         *_level_codes(model, texts),
@@ -69,15 +82,18 @@ def to_c(model: Exported) -> str:
         f"    return node_0({', '.join(_value(model, column) for column in model.used)});",
         "}",
         "",
-        "int predict(const double *row) {",
-        "    return label_of_leaf[leaf_of(row)];",
-        "}",
-        "",
-        "void predict_proba(const double *row, double *out) {",
-        "    const double *shares = probabilities_of_leaf[leaf_of(row)];",
-        f"    for (int i = 0; i < {n_classes}; i++) out[i] = shares[i];",
+        f"{'int' if model.labels else 'double'} predict(const double *row) {{",
+        f"    return {'label_of_leaf[leaf_of(row)]' if model.labels else f'{numbers}[leaf_of(row)][0]'};",
         "}",
     ]
+    if model.labels:
+        lines += [
+            "",
+            f"void predict_{words.asked}(const double *row, double *out) {{",
+            f"    const double *of_leaf = {numbers}[leaf_of(row)];",
+            f"    for (int i = 0; i < {n_labels}; i++) out[i] = of_leaf[i];",
+            "}",
+        ]
     if not model.used:
         lines = [
             line.replace("leaf_of(const double *row) {", "leaf_of(const double *row) {\n    (void)row;")

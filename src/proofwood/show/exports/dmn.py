@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -20,7 +21,6 @@ from proofwood.show.exports.source import (
     conversion,
     export_a_program,
     instant,
-    label_type,
     require_one_type,
 )
 
@@ -63,7 +63,7 @@ def to_dmn(model: Exported) -> str:
         declared = {"id": f"variable_{column}", "name": name, "typeRef": table.type_of(column)}
         ET.SubElement(given, "variable", declared)
     decision = ET.SubElement(root, "decision", {"id": "decision", "name": "prediction"})
-    typed = {bool: "boolean", str: "string"}.get(label_type(model.labels, "an output of DMN"), "number")
+    typed = {bool: "boolean", str: "string"}.get(model.answer_type("an output of DMN"), "number")
     ET.SubElement(decision, "variable", {"id": "variable_prediction", "name": "prediction", "typeRef": typed})
     for column in table.names:
         needed = ET.SubElement(decision, "informationRequirement", {"id": f"requirement_{column}"})
@@ -78,7 +78,7 @@ class _Table:
 
     def __init__(self, model: Exported) -> None:
         # any column may be null, so that exactly one rule holds for any row
-        self.model = Exported(model.table, model.columns, model.classes, model.by_name)
+        self.model = replace(model, gaps=None)
         self.names = _names(self.model)
         self.paths: list[Path] = []
         for path in paths_of(self.model):
@@ -112,8 +112,8 @@ class _Table:
                 test = self.test(key, path.ranges[key]) if key in path.ranges else "-"
                 ET.SubElement(entry, "text").text = require_xml(test, "the condition")
             entry = ET.SubElement(rule, "outputEntry", {"id": f"rule_{number}_output"})
-            label = literal(self.model.labels[int(self.model.table.label[path.node])])
-            ET.SubElement(entry, "text").text = require_xml(label, "the class")
+            answer = literal(self.model.answer(path.node))
+            ET.SubElement(entry, "text").text = require_xml(answer, f"the {self.model.words.answer}")
 
     def _expression(self, key: Key) -> str:
         """The expression of an input: a column or a weighted sum, which is null if a part is."""

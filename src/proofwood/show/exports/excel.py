@@ -139,7 +139,7 @@ class Formulas:
             branch = tree[place]
             depth[place] = 0
             if isinstance(branch, int):
-                text[place] = literal(self.model.labels[int(self.model.table.label[branch])])
+                text[place] = literal(self.model.answer(branch))
                 continue
             sides = (branch.low, branch.high)
             test = self.condition(branch)
@@ -322,7 +322,7 @@ def length(formula: str) -> int:
 
 
 def literal(value: Any) -> str:
-    """A label as a literal. A text is put together of pieces if one literal cannot hold it."""
+    """An answer as a literal. A text is put together of pieces if one literal cannot hold it."""
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, int):
@@ -352,7 +352,9 @@ def number(value: float) -> str:
     if len(re.sub(r"\D", "", mantissa).strip("0")) <= _MOST_DIGITS and (not value or abs(value) >= _LEAST_NUMBER):
         return f"{mantissa.removesuffix('.0')}E{int(power):+03}" if power else text.removesuffix(".0")
     if abs(value) < _LEAST_NUMBER:
-        raise ExportError(f"the number {value!r} is too small for a spreadsheet: multiply its column and fit again")
+        raise ExportError(
+            f"the number {value!r} is too small for a spreadsheet: multiply its column or the target and fit again"
+        )
     part, exponent = math.frexp(abs(value))
     high, low = divmod(int(part * 2**53), 2**27)
     return f"{'-' if value < 0 else ''}(({high}*{2**27}+{low})*2^{exponent - 53})"

@@ -13,7 +13,6 @@ from proofwood.show.exports.source import (
     ExportError,
     exact,
     export_a_program,
-    label_type,
     require_exact_levels,
     require_one_type,
     require_utf8,
@@ -108,31 +107,39 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 def to_java(model: Exported, class_name: str = "DecisionModel") -> str:
-    """Source of a class with the methods ``predict(row)`` and ``predictProba(row)``."""
+    """Source of a class with the method ``predict(row)`` and, beside labels, one for the numbers at a leaf."""
     if not _NAME.fullmatch(class_name):
         raise ExportError(f"class_name={class_name!r}: expected letters, digits and underscores, such as 'LoanModel'")
     names = {column: f"row.{name}" for column, name in identifiers(model).items()}
     language = _Java(model, names)
     readers = {column: _reader(model, column) for column in model.used}
     needed = set(readers.values()).union({"missing"}, *(_NEEDS.get(reader, set()) for reader in readers.values()))
-    typed = _TYPES[label_type(model.labels, "an array of Java")]
+    typed = _TYPES[model.answer_type("an array of Java")]
+    words, answers, numbers = model.words, model.words.answers.upper(), _numbers(model)
+    asked = f"predict{words.asked.title()}"
     keys = {column: _string(model.columns[column].name) if model.by_name else str(column) for column in model.used}
     row = "Map<String, ?>" if model.by_name else "List<?>"
     what = "a value for the name of each column" if model.by_name else "the values of the columns in order"
-    body = [
-        f"public static final {typed}[] CLASSES = {{{', '.join(_literal(label, typed) for label in model.labels)}}};",
-        f"private static final double[][] PROBABILITIES_OF_LEAF = new double[{len(model.leaves)}][];",
-        f"private static final int[] LABEL_OF_LEAF = new int[{len(model.leaves)}];",
+    body = [f"private static final double[][] {numbers} = new double[{len(model.leaves)}][];"]
+    answer, told = f"{numbers}[node_0(new Row(row))][0]", ""
+    if model.labels:
+        listed = ", ".join(_literal(label, typed) for label in model.labels)
+        answer, told = f"{answers}[LABEL_OF_LEAF[node_0(new Row(row))]]", f", {asked}(row) the"
+        body += [
+            f"public static final {typed}[] {answers} = {{{listed}}};",
+            f"private static final int[] LABEL_OF_LEAF = new int[{len(model.leaves)}];",
+            "",
+            f"public static double[] {asked}({row} row) {{",
+            f"    return {numbers}[node_0(new Row(row))].clone();",
+            "}",
+        ]
+    body += [
+        "",
+        f"public static {typed} predict({row} row) {{",
+        f"    return {answer};",
+        "}",
         "",
         *_leaves(model),
-        f"public static {typed} predict({row} row) {{",
-        "    return CLASSES[LABEL_OF_LEAF[node_0(new Row(row))]];",
-        "}",
-        "",
-        f"public static double[] predictProba({row} row) {{",
-        "    return PROBABILITIES_OF_LEAF[node_0(new Row(row))].clone();",
-        "}",
-        "",
         *_row(model, names, readers, keys, row),
         *functions(model, language),
         *(line for reader in _READERS if reader in needed for line in [*_READERS[reader].splitlines(), ""]),
@@ -141,8 +148,8 @@ def to_java(model: Exported, class_name: str = "DecisionModel") -> str:
         *_MEMBER.format("String", "level.equals(value)").splitlines(),
     ]
     lines = [
-        "// A decision model written by proofwood: predict(row) gives the class of a row, predictProba(row) the",
-        f"// probabilities of CLASSES. A row has {what}; null and NaN are missing values.",
+        f"// A decision model written by proofwood: predict(row) gives the {words.answer} of a row{told or '.'}",
+        f"// {told and f'{words.numbers} of {answers}. '}A row has {what}; null and NaN are missing values.",
         "// Columns that the model reads:",
         *(f"// {_in_comment(keys[column])}: {readers[column]}{model.note(column)}" for column in model.used),
         "import java.time.*;",
@@ -179,17 +186,23 @@ class _Java(Language):
         return f"return {name}(row);"
 
 
+def _numbers(model: Exported) -> str:
+    """The name of the table of the numbers of leaves."""
+    return f"{model.words.numbers.upper()}_OF_LEAF"
+
+
 def _leaves(model: Exported) -> list[str]:
     """Static methods that fill the tables of the leaves, each short enough for Java."""
-    shares, step = model.probabilities_of_leaf.tolist(), max(1, LONGEST // (len(model.labels) + 2))
+    numbers, step = model.numbers_of_leaf.tolist(), max(1, LONGEST // (len(model.labels) + 2))
     lines = []
-    for number, start in enumerate(range(0, len(shares), step)):
+    for number, start in enumerate(range(0, len(numbers), step)):
         lines.append(f"private static void leaves_{number}() {{")
-        for leaf in range(start, min(start + step, len(shares))):
-            lines.append(f"    LABEL_OF_LEAF[{leaf}] = {model.label_of_leaf[leaf]};")
-            lines.append(f"    PROBABILITIES_OF_LEAF[{leaf}] = new double[] {{{', '.join(map(exact, shares[leaf]))}}};")
+        for leaf in range(start, min(start + step, len(numbers))):
+            lines.append(f"    {_numbers(model)}[{leaf}] = new double[] {{{', '.join(map(exact, numbers[leaf]))}}};")
+            if model.labels:
+                lines.append(f"    LABEL_OF_LEAF[{leaf}] = {model.label_of_leaf[leaf]};")
         lines += ["}", ""]
-    calls = [f"    leaves_{number}();" for number in range(-(-len(shares) // step))]
+    calls = [f"    leaves_{number}();" for number in range(-(-len(numbers) // step))]
     return [*lines, "static {", *calls, "}", ""]
 
 
@@ -222,7 +235,7 @@ def _row(
 def _require_few_constants(model: Exported) -> None:
     asks = [model.ask(node) for node in model.table.splits()]
     numbers = {ask.threshold for ask in asks} | {value for ask in asks for _, value in ask.terms}
-    numbers |= set(model.probabilities_of_leaf.ravel().tolist())
+    numbers |= set(model.numbers_of_leaf.ravel().tolist())
     levels = sum(len(model.columns[column].levels) for column in model.used)
     count = 2 * (len(numbers) + levels + len(model.used) + len(model.labels)) + 3 * (len(asks) // 10 + 50)
     if count > MOST_CONSTANTS:

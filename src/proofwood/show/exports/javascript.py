@@ -74,7 +74,9 @@ _OF_KIND = {Kind.BOOLEAN: "boolean", Kind.DATE: "date", Kind.MOMENT: "moment", K
 
 
 def to_javascript(model: Exported) -> str:
-    """JavaScript source with ``predict(row)`` and ``predictProba(row)``, for browsers and as a Node.js module."""
+    """JavaScript source with ``predict(row)`` and, beside labels, the numbers at a leaf; also a Node.js module."""
+    words = model.words
+    answers, numbers, asked = words.answers.upper(), f"{words.numbers.upper()}_OF_LEAF", words.asked.title()
     names = identifiers(model)
     readers = {column: _reader(model, column) for column in model.used}
     needed = set(readers.values()).union(*(_NEEDS.get(reader, set()) for reader in readers.values()))
@@ -82,16 +84,20 @@ def to_javascript(model: Exported) -> str:
     keys = {column: _json(model.columns[column].name) if model.by_name else str(column) for column in model.used}
     what = "an object with a value for the name of each column" if model.by_name else "an array of values"
     lines = [
-        "// A decision model written by proofwood: predict(row) gives the class of a row, predictProba(row) the",
-        f"// probabilities of CLASSES. A row is {what}; null, undefined and NaN are missing values.",
+        f"// A decision model written by proofwood: predict(row) gives the {words.answer} of a row"
+        + (f", predict{asked}(row) the" if model.labels else "."),
+        f"// {f'{words.numbers} of {answers}. ' if model.labels else ''}A row is {what}; null, undefined and NaN are "
+        "missing values.",
         "// Columns that the model reads:",
         *(f"// row[{keys[column]}]: {readers[column]}{model.note(column)}" for column in model.used),
         '"use strict";',
         "",
-        f"const CLASSES = {_json(model.labels)};",
-        f"const LABEL_OF_LEAF = {model.label_of_leaf};",
-        "const PROBABILITIES_OF_LEAF = [",
-        *(f"  [{', '.join(map(exact, shares))}]," for shares in model.probabilities_of_leaf.tolist()),
+    ]
+    if model.labels:
+        lines += [f"const {answers} = {_json(model.labels)};", f"const LABEL_OF_LEAF = {model.label_of_leaf};"]
+    lines += [
+        f"const {numbers} = [",
+        *(f"  [{', '.join(map(exact, of_leaf))}]," for of_leaf in model.numbers_of_leaf.tolist()),
         "];",
     ]
     for column in ordered:
@@ -110,6 +116,7 @@ def to_javascript(model: Exported) -> str:
         lines += ["", _WITHOUT]
     if ordered and "number" not in needed:
         lines += ["", _READERS["number"]]
+    answer = f"{answers}[LABEL_OF_LEAF[leafOf(row)]]" if model.labels else f"{numbers}[leafOf(row)][0]"
     lines += [
         "",
         *functions(model, _JavaScript(model, names)),
@@ -118,15 +125,15 @@ def to_javascript(model: Exported) -> str:
         "}",
         "",
         "function predict(row) {",
-        "  return CLASSES[LABEL_OF_LEAF[leafOf(row)]];",
+        f"  return {answer};",
         "}",
         "",
-        "function predictProba(row) {",
-        "  return PROBABILITIES_OF_LEAF[leafOf(row)];",
-        "}",
-        "",
-        'if (typeof module !== "undefined") module.exports = { CLASSES, predict, predictProba };',
     ]
+    told = "predict"
+    if model.labels:
+        lines += [f"function predict{asked}(row) {{", f"  return {numbers}[leafOf(row)];", "}", ""]
+        told = f"{answers}, predict, predict{asked}"
+    lines += [f'if (typeof module !== "undefined") module.exports = {{ {told} }};']
     return "\n".join(lines) + "\n"
 
 

@@ -124,8 +124,8 @@ def functions(model: Exported, language: Language) -> list[str]:
 
     def block(node: int, head: int) -> list[str]:
         if table.feature[node] == LEAF:
-            code, rows = int(table.label[node]), int(table.rows[node])
-            return [language.leaf(model.leaves[node], f"{in_comment(str(model.labels[code]))}, {rows:,} training rows")]
+            said = in_comment(str(model.answer(node)))
+            return [language.leaf(model.leaves[node], f"{said}, {int(table.rows[node]):,} training rows")]
         if node in heads and node != head:
             return [language.call(f"node_{node}")]
         low, high = block(int(table.low[node]), head), block(int(table.high[node]), head)

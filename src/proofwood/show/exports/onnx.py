@@ -1,7 +1,8 @@
-"""A model as an ONNX graph in float64: a tree finds the leaf, and tables give its label and probabilities."""
+"""A model as an ONNX graph in float64: a tree finds the leaf, and tables give its answer and the numbers beside it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,9 @@ MOST_LEAVES = 2**24
 
 
 def to_onnx(model: Exported, *, missing_text: str = "") -> Any:
-    """Return an ``onnx.ModelProto`` with the outputs ``label`` and ``probabilities``.
+    """Return an ``onnx.ModelProto`` with the outputs ``label`` and ``probabilities``; ``rewards`` for actions.
+
+    A model of numbers has the one output ``value`` in float64.
 
     Its input is ``X``, of shape (n_rows, n_features) and type float64, with NaN for missing values. If the model tests
     columns with levels, each tested column is instead a separate input of shape (n_rows, 1) with the name of the
@@ -63,23 +66,7 @@ def to_onnx(model: Exported, *, missing_text: str = "") -> Any:
     nodes.append(helper.make_node("Cast", ["leaf_number"], ["leaf_code"], to=TensorProto.INT64))
     constants.append(helper.make_tensor("first", TensorProto.INT64, [1], [-1]))
     nodes.append(helper.make_node("Reshape", ["leaf_code", "first"], ["leaf"]))
-    label_type, of_class = _labels(model)
-    labels = [of_class[code] for code in model.label_of_leaf]
-    constants.append(helper.make_tensor("labels", label_type, [len(labels)], labels))
-    shares = model.probabilities_of_leaf
-    constants.append(helper.make_tensor("shares", TensorProto.DOUBLE, list(shares.shape), shares.ravel().tolist()))
-    nodes.append(helper.make_node("Gather", ["labels", "leaf"], ["label"], axis=0))
-    nodes.append(helper.make_node("Gather", ["shares", "leaf"], ["probabilities"], axis=0))
-    graph = helper.make_graph(
-        nodes,
-        "proofwood",
-        inputs,
-        [
-            helper.make_tensor_value_info("label", label_type, [None]),
-            helper.make_tensor_value_info("probabilities", TensorProto.DOUBLE, [None, shares.shape[1]]),
-        ],
-        constants,
-    )
+    graph = helper.make_graph(nodes, "proofwood", inputs, _outputs(model, nodes, constants), constants)
     opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", ML_OPSET)]
     made = helper.make_model(graph, opset_imports=opsets, producer_name="proofwood", ir_version=IR)
     used = [model.columns[column] for column in model.used]
@@ -306,15 +293,37 @@ def _attributes(
     }
 
 
-def _labels(model: Exported) -> tuple[int, list[Any]]:
-    """The ONNX type of the labels, and their values."""
+def _outputs(model: Exported, nodes: list[Any], constants: list[Any]) -> list[Any]:
+    """Add nodes that look up what the leaf of each row says; return the outputs."""
+    from onnx import TensorProto, helper
+
+    outputs, taken = [], {column.name for column in model.columns}
+
+    def add(name: str, typed: int, shape: list[int], values: list[Any]) -> None:
+        while name in taken:
+            name += "_"
+        constants.append(helper.make_tensor(f"{name} of leaves", typed, [len(model.leaves), *shape], values))
+        nodes.append(helper.make_node("Gather", [f"{name} of leaves", "leaf"], [name], axis=0))
+        outputs.append(helper.make_tensor_value_info(name, typed, [None, *shape]))
+
+    typed, convert = _answer_type(model)
+    add("label" if model.labels else "value", typed, [], [convert(model.answer(leaf)) for leaf in model.leaves])
+    if model.labels:
+        numbers = model.numbers_of_leaf
+        add(model.words.numbers, TensorProto.DOUBLE, [numbers.shape[1]], numbers.ravel().tolist())
+    return outputs
+
+
+def _answer_type(model: Exported) -> tuple[int, Callable[[Any], Any]]:
+    """The ONNX type of answers, and what makes a value of this type of one."""
     from onnx import TensorProto
 
-    labels = model.labels
-    if all(isinstance(label, bool) for label in labels):
-        return TensorProto.BOOL, labels
-    if all(isinstance(label, int) for label in labels):
-        return TensorProto.INT64, labels
-    if all(isinstance(label, float) for label in labels):
-        return TensorProto.DOUBLE, labels
-    return TensorProto.STRING, [str(label).encode() for label in labels]
+    kinds: tuple[tuple[type, int], ...] = (
+        (bool, TensorProto.BOOL),
+        (int, TensorProto.INT64),
+        (float, TensorProto.DOUBLE),
+    )
+    for kind, typed in kinds:
+        if all(isinstance(label, kind) for label in model.labels or [0.0]):
+            return typed, kind
+    return TensorProto.STRING, lambda label: str(label).encode()

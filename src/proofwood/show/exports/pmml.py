@@ -13,6 +13,7 @@ from proofwood.data.kinds import MOMENTS, Kind
 from proofwood.model.node_table import LEAF, OBLIQUE
 from proofwood.model.reshape import unroll_from
 from proofwood.show.exports.source import (
+    OF_CLASSES,
     Ask,
     Exported,
     ExportError,
@@ -63,16 +64,15 @@ def to_pmml(model: Exported) -> str:
     while target in {column.name for column in model.columns}:
         target += "_"
     labels = [require_xml(_shown(label), "the label") for label in model.labels]
-    field = ET.SubElement(
-        dictionary, "DataField", {"name": target, "optype": "categorical", "dataType": _label_type(model)}
-    )
+    answer = {"optype": "categorical" if labels else "continuous", "dataType": _answer_type(model)}
+    declared = ET.SubElement(dictionary, "DataField", {"name": target, **answer})
     for label in labels:
-        ET.SubElement(field, "Value", {"value": label})
+        ET.SubElement(declared, "Value", {"value": label})
     tree = ET.SubElement(
         root,
         "TreeModel",
         {
-            "functionName": "classification",
+            "functionName": "classification" if labels else "regression",
             "missingValueStrategy": "none",  # a test is false for a missing value
             "noTrueChildStrategy": "returnLastPrediction",
             "splitCharacteristic": "binarySplit",
@@ -84,12 +84,8 @@ def to_pmml(model: Exported) -> str:
         ET.SubElement(schema, "MiningField", usage)
     ET.SubElement(schema, "MiningField", {"name": target, "usageType": "target"})
     output = ET.SubElement(tree, "Output")
-    ET.SubElement(
-        output,
-        "OutputField",
-        {"name": "predicted", "feature": "predictedValue", "dataType": _label_type(model), "optype": "categorical"},
-    )
-    for label in labels:
+    ET.SubElement(output, "OutputField", {"name": "predicted", "feature": "predictedValue", **answer})
+    for label in labels if model.words is OF_CLASSES else ():
         ET.SubElement(
             output,
             "OutputField",
@@ -102,7 +98,7 @@ def to_pmml(model: Exported) -> str:
             },
         )
     sums = _sums(model, tree)
-    _nodes(model, tree, labels, sums)
+    _nodes(model, tree, sums)
     ET.indent(root, " ")
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
@@ -146,7 +142,7 @@ def _derived(transformations: ET.Element, name: str) -> ET.Element:
     return ET.SubElement(transformations, "DerivedField", attributes)
 
 
-def _nodes(model: Exported, tree: ET.Element, labels: list[str], sums: dict[int, str]) -> None:
+def _nodes(model: Exported, tree: ET.Element, sums: dict[int, str]) -> None:
     """Add the nodes of the model; a shared node is written once for each path to it."""
     try:
         table, source = unroll_from(model.table)
@@ -161,12 +157,9 @@ def _nodes(model: Exported, tree: ET.Element, labels: list[str], sums: dict[int,
             element = ET.SubElement(tree, "Node", {"id": str(node)})
             ET.SubElement(element, "True")
         element.set("recordCount", _shown(float(totals[origin])))
-        element.set("score", labels[int(table.label[node])])
+        element.set("score", _shown(model.answer(origin)))
         if table.feature[node] == LEAF:
-            shares = model.probabilities_of_leaf[model.leaves[origin]].tolist()
-            for label, share, weight in zip(labels, shares, model.table.weight[origin].tolist(), strict=True):
-                distribution = {"value": label, "recordCount": _shown(weight), "probability": exact(share)}
-                ET.SubElement(element, "ScoreDistribution", distribution)
+            _add_shares(model, element, origin)
             continue
         ask = replace(model.ask(origin), gap=bool(table.gap_comes[node]) and model.may_lack(*table.tested(node)))
         first, other = int(table.low[node]), int(table.high[node])
@@ -175,6 +168,16 @@ def _nodes(model: Exported, tree: ET.Element, labels: list[str], sums: dict[int,
             elements[child] = ET.SubElement(element, "Node", {"id": str(child)})
         elements[first].append(_predicate(model, ask, sums.get(origin)))
         ET.SubElement(elements[other], "True")
+
+
+def _add_shares(model: Exported, element: ET.Element, leaf: int) -> None:
+    """Add the distribution of the classes at a leaf; PMML has no place for mean rewards."""
+    if model.words is not OF_CLASSES:
+        return
+    shares = model.numbers_of_leaf[model.leaves[leaf]].tolist()
+    for label, share, weight in zip(model.labels, shares, model.table.weight[leaf].tolist(), strict=True):
+        distribution = {"value": _shown(label), "recordCount": _shown(weight), "probability": exact(share)}
+        ET.SubElement(element, "ScoreDistribution", distribution)
 
 
 def _predicate(model: Exported, ask: Ask, of_sum: str | None) -> ET.Element:
@@ -272,8 +275,8 @@ def require_xml(text: str, what: str) -> str:
     return text
 
 
-def _label_type(model: Exported) -> str:
-    kinds = {type(label) for label in model.labels}
+def _answer_type(model: Exported) -> str:
+    kinds = {type(label) for label in model.labels} or {float}
     return {frozenset({int}): "integer", frozenset({float}): "double"}.get(frozenset(kinds), "string")
 
 

@@ -130,14 +130,15 @@ def without(number, *absent):
 
 
 def to_python(model: Exported) -> str:
-    """The source of a Python module with ``predict(row)`` and ``predict_proba(row)``."""
+    """The source of a Python module with ``predict(row)`` and, beside answers with labels, the numbers at a leaf."""
+    words = model.words
     names = identifiers(model)
     readers = {column: _reader(model, column) for column in model.used}
     ordered = [column for column in model.used if model.ordered(column)]
     keys = {column: ascii(model.columns[column].name) if model.by_name else str(column) for column in model.used}
     what = "a mapping from the names of columns to values" if model.by_name else "a sequence of values"
     lines = [
-        '"""A decision model written by proofwood: predict(row) gives the class of a row.',
+        f'"""A decision model written by proofwood: predict(row) gives the {words.answer} of a row.',
         "",
         f"A row is {what}; None and NaN are missing values. Columns that the model reads:",
         *(
@@ -150,11 +151,12 @@ def to_python(model: Exported) -> str:
     if set(readers.values()) - {"number", "text", "boolean", "whole"}:
         lines += ["from datetime import date, datetime, time, timedelta, timezone"]
     lines += ["from math import isnan, nan", ""]
+    answers, numbers = words.answers.upper(), f"{words.numbers.upper()}_OF_LEAF"
+    if model.labels:
+        lines += [f"{answers} = {model.labels!a}", f"LABEL_OF_LEAF = {model.label_of_leaf}"]
     lines += [
-        f"CLASSES = {model.labels!a}",
-        f"LABEL_OF_LEAF = {model.label_of_leaf}",
-        "PROBABILITIES_OF_LEAF = [",
-        *(f"    [{', '.join(exact(share) for share in shares)}]," for shares in model.probabilities_of_leaf.tolist()),
+        f"{numbers} = [",
+        *(f"    [{', '.join(map(exact, of_leaf))}]," for of_leaf in model.numbers_of_leaf.tolist()),
         "]",
     ]
     for column in ordered:
@@ -175,17 +177,17 @@ def to_python(model: Exported) -> str:
         absent = "".join(f", {exact(number)}" for number in model.absent(column))
         read = f"without({read}{absent})" if absent else read
         arguments.append(f"ORDER_{column}.get({read}, nan)" if column in ordered else read)
+    answer = f"{answers}[LABEL_OF_LEAF[leaf_of(row)]]" if model.labels else f"{numbers}[leaf_of(row)][0]"
+    lines += ["def predict(row):", f'    """The {words.answer} of a row."""', f"    return {answer}", "", ""]
+    if model.labels:
+        lines += [
+            f"def predict_{words.asked}(row):",
+            f'    """The {words.numbers} of {answers} for a row."""',
+            f"    return {numbers}[leaf_of(row)]",
+            "",
+            "",
+        ]
     lines += [
-        "def predict(row):",
-        '    """The class of a row."""',
-        "    return CLASSES[LABEL_OF_LEAF[leaf_of(row)]]",
-        "",
-        "",
-        "def predict_proba(row):",
-        '    """The probabilities of CLASSES for a row."""',
-        "    return PROBABILITIES_OF_LEAF[leaf_of(row)]",
-        "",
-        "",
         "def leaf_of(row):",
         '    """The number of the leaf in which a row ends."""',
         "    return node_0(",

@@ -9,6 +9,7 @@ from typing import Any
 from proofwood.data.kinds import Kind
 from proofwood.show.exports.nested import Language, functions, identifiers, indented
 from proofwood.show.exports.source import (
+    OF_CLASSES,
     Ask,
     Exported,
     ExportError,
@@ -108,26 +109,36 @@ _OF_KIND = {
 
 
 def to_r(model: Exported) -> str:
-    """R source with ``predict_class(frame)`` and ``predict_shares(frame)``."""
+    """R source with ``predict_class(frame)`` and ``predict_shares(frame)``, or others for what the model predicts."""
+    words = model.words
+    answers, numbers = words.answers.upper(), f"{words.numbers.upper()}_OF_LEAF"
+    asked = "predict_shares" if words is OF_CLASSES else f"predict_{words.asked}"
+    told = f"{asked}(frame) a matrix with the {words.numbers} of {answers}. " if model.labels else ""
     names = identifiers(model)
     readers = {column: _reader(model, column) for column in model.used}
     needed = {*(["column"] if readers else []), *readers.values()}
     needed = needed.union(*(_NEEDS.get(reader, set()) for reader in readers.values()))
     keys = {column: _string(model.columns[column].name) if model.by_name else str(column + 1) for column in model.used}
     lines = [
-        "# A decision model written by proofwood: predict_class(frame) gives the class of each row of a data frame,",
-        "# predict_shares(frame) a matrix with the probabilities of CLASSES. NA and NaN are missing values.",
+        f"# A decision model written by proofwood: predict_{words.answer}(frame) gives the {words.answer} of each row "
+        f"of a data frame{',' if told else '.'}",
+        f"# {told}NA and NaN are missing values.",
         "# Columns that the model reads:",
         *(
             f"# {keys[column] if model.by_name else f'column {keys[column]}'}: {readers[column]}{model.note(column)}"
             for column in model.used
         ),
         "",
-        f"CLASSES <- {_vector(_labels(model))}",
-        f"LABEL_OF_LEAF <- {_vector(str(code + 1) for code in model.label_of_leaf)}",
-        "PROBABILITIES_OF_LEAF <- matrix(c(",
-        ",\n".join(f"  {', '.join(map(number, shares))}" for shares in model.probabilities_of_leaf.tolist()),
-        f"), ncol = {len(model.labels)}, byrow = TRUE)",
+    ]
+    if model.labels:
+        lines += [
+            f"{answers} <- {_vector(_labels(model))}",
+            f"LABEL_OF_LEAF <- {_vector(str(code + 1) for code in model.label_of_leaf)}",
+        ]
+    lines += [
+        f"{numbers} <- matrix(c(",
+        ",\n".join(f"  {', '.join(map(number, of_leaf))}" for of_leaf in model.numbers_of_leaf.tolist()),
+        f"), ncol = {len(model.labels) or 1}, byrow = TRUE)",
     ]
     for reader in _READERS:
         lines += ["", _READERS[reader]] if reader in needed else []
@@ -140,16 +151,19 @@ def to_r(model: Exported) -> str:
         f"  as.integer(unlist({rows}))",
         "}",
         "",
-        "predict_class <- function(frame) {",
-        "  CLASSES[LABEL_OF_LEAF[leaf_of(frame)]]",
-        "}",
-        "",
-        "predict_shares <- function(frame) {",
-        "  shares <- PROBABILITIES_OF_LEAF[leaf_of(frame), , drop = FALSE]",
-        "  colnames(shares) <- CLASSES",
-        "  shares",
+        f"predict_{words.answer} <- function(frame) {{",
+        f"  {f'{answers}[LABEL_OF_LEAF[leaf_of(frame)]]' if model.labels else f'{numbers}[leaf_of(frame), 1]'}",
         "}",
     ]
+    if model.labels:
+        lines += [
+            "",
+            f"{asked} <- function(frame) {{",
+            f"  found <- {numbers}[leaf_of(frame), , drop = FALSE]",
+            f"  colnames(found) <- {answers}",
+            "  found",
+            "}",
+        ]
     return "\n".join(lines) + "\n"
 
 

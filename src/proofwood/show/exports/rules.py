@@ -31,15 +31,17 @@ def rules(model: Exported) -> list[dict[str, Any]]:
     """One entry for each path to a leaf that a row can take."""
     table = model.table
     found: list[dict[str, Any]] = []
-    shares = model.probabilities_of_leaf.tolist()
+    numbers, words = model.numbers_of_leaf.tolist(), model.words
     for path in paths_of(model):
-        code, leaf = int(table.label[path.node]), path.node
+        leaf = path.node
+        of_leaf = numbers[model.leaves[leaf]]
+        beside = {words.numbers: dict(zip(map(str, model.labels), of_leaf, strict=True))} if model.labels else {}
         entry: dict[str, Any] = {
             "rule": len(found) + 1,
             "if": " and ".join(filter(None, (_words(model, key, one) for key, one in path.ranges.items()))) or "always",
-            "class": model.labels[code],
+            words.answer if model.labels else "prediction": model.answer(leaf),
             "conditions": [_plain(model, key, one) for key, one in path.ranges.items()],
-            "probabilities": dict(zip(map(str, model.labels), shares[model.leaves[leaf]], strict=True)),
+            **beside,
             "leaf": leaf,
             "leaf_rows": int(table.rows[leaf]),
             "leaf_weight": float(table.weight[leaf].sum()),

@@ -75,22 +75,44 @@ class Ask:
         return self.missing_low and not self.gap and (self.threshold is None or math.isfinite(self.threshold))
 
 
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What exports call the answers of a model, and the numbers that stand beside them at a leaf.
+
+    Parameters
+    ----------
+    answer, answers : an answer, and several
+    numbers : the numbers
+    asked : the numbers at the end of the name of a function that returns them; empty if they are the answer
+    """
+
+    answer: str
+    answers: str
+    numbers: str
+    asked: str = ""
+
+
+OF_CLASSES = Words("class", "classes", "probabilities", "proba")
+OF_ACTIONS = Words("action", "actions", "rewards", "rewards")
+OF_NUMBERS = Words("number", "numbers", "values")
+
+
 @dataclass(frozen=True, eq=False)
 class Exported:
-    """A fitted model with the types of its columns and its classes.
+    """A fitted model with the types of its columns and its answers.
 
     Parameters
     ----------
     table : the model
     columns : columns of the training data
-    classes : (n_classes,) labels
+    answers : (n_labels,) what labels of leaves stand for: classes, or actions of a policy; None if leaves say numbers
     by_name : whether columns are identified by name, else by position
     gaps : columns that may have missing values, because they had some in training; None means all
     """
 
     table: NodeTable
     columns: Sequence[Column]
-    classes: npt.NDArray[Any] | None
+    answers: npt.NDArray[Any] | None
     by_name: bool
     gaps: frozenset[int] | None = None
 
@@ -105,21 +127,36 @@ class Exported:
         return {node: number for number, node in enumerate(np.flatnonzero(self.table.feature == LEAF).tolist())}
 
     @cached_property
+    def words(self) -> Words:
+        """What the answers are called."""
+        return OF_NUMBERS if self.answers is None else OF_CLASSES if self.table.values is None else OF_ACTIONS
+
+    @cached_property
     def labels(self) -> list[Any]:
-        """The labels of the classes as plain values: text, integers, floats, booleans; dates as ISO text."""
-        if self.classes is None:
-            raise ExportError("this export does not know models that predict numbers yet")
-        return [plain(label) for label in self.classes]
+        """The answers as plain values: text, integers, floats, booleans; dates as ISO text. Empty for numbers."""
+        return [] if self.answers is None else [plain(label) for label in self.answers]
 
     @cached_property
     def label_of_leaf(self) -> list[int]:
-        """The class code of each leaf, by the number of the leaf."""
+        """The label of each leaf, by the number of the leaf."""
         return [int(self.table.label[node]) for node in self.leaves]
 
     @cached_property
-    def probabilities_of_leaf(self) -> FloatArray:
-        """(n_leaves, n_classes) share of each class, by the number of the leaf."""
-        return node_probabilities(self.table)[list(self.leaves)]
+    def numbers_of_leaf(self) -> FloatArray:
+        """(n_leaves, k) the share of each class, the mean reward of each action, or the number that a leaf says."""
+        numbers = node_probabilities(self.table) if self.table.values is None else self.table.values
+        return numbers[list(self.leaves)]
+
+    def answer(self, node: int) -> Any:
+        """What the model predicts if the walk stops at a node, as a plain value."""
+        if self.labels:
+            return self.labels[int(self.table.label[node])]
+        assert self.table.values is not None
+        return float(self.table.values[node, 0])
+
+    def answer_type(self, where: str) -> type:
+        """The one type of the answers, see :func:`label_type`."""
+        return label_type(self.labels, where) if self.labels else float
 
     def kind(self, column: int) -> Kind:
         """The kind of a column."""

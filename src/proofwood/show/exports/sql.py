@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from proofwood.data.kinds import MOMENTS, Kind
+from proofwood.hints import way_out
 from proofwood.model.reshape import unroll
 from proofwood.show.exports.dialects import Dialect, dialect_of
 from proofwood.show.exports.paths import Branch, decisions
 from proofwood.show.exports.source import (
+    OF_CLASSES,
     Exported,
     ExportError,
     export_a_program,
     in_comment,
-    label_type,
     require_one_type,
 )
 
@@ -31,13 +33,13 @@ def to_sql(
     model: Exported, table: str | Sequence[str] | None = None, *, proba: bool = False, dialect: str | None = None
 ) -> str:
     """A ``SELECT`` of all columns of ``table`` and the prediction; only the expression if ``table`` is None."""
-    query = _query(model, dialect)
+    query = _query(model, dialect, proba=proba)
     notes = "".join(f"-- {line}\n" for line in _notes(model))
     parts = None if table is None else parts_of(table)
     if parts is None and proba:
         raise ExportError("proba=True needs several expressions: name the table, to_sql('table', proba=True)")
     if parts is None:
-        return notes + "\n".join(query.case(query.labels.__getitem__)) + "\n"
+        return notes + "\n".join(query.case(query.answers.__getitem__)) + "\n"
     select = query.select(".".join(map(query.writer.quoted, parts)), proba=proba)
     return f"{notes}{select}\n" if query.writer.aliased else f"{notes}{select};\n"
 
@@ -65,7 +67,7 @@ def to_dbt(model: Exported, relation: str | Sequence[str], *, proba: bool = Fals
             "package and a name"
         )
     place = "{{ relation }}"
-    before, _, behind = _query(model, dialect).select(place, proba=proba).rpartition(place)
+    before, _, behind = _query(model, dialect, proba=proba).select(place, proba=proba).rpartition(place)
     reference = f"{{{{ ref({', '.join(map(repr, parts))}) }}}}"
     notes = "".join(f"-- {line}\n" for line in _notes(model))
     return f"{_without_jinja(notes + before)}{reference}{_without_jinja(behind)}\n"
@@ -76,7 +78,12 @@ def _without_jinja(text: str) -> str:
     return re.sub(r"\{(?=[{%#])", "{{ '{' }}", text).replace("\r", "{{ '\\r' }}")
 
 
-def _query(model: Exported, dialect: str | None) -> _Query:
+def _query(model: Exported, dialect: str | None, *, proba: bool) -> _Query:
+    if proba and model.words is not OF_CLASSES:
+        asked = way_out("proba=True", "--proba")
+        raise ExportError(
+            f"{asked} adds probabilities of classes, but this model predicts {model.words.answers}: leave it out"
+        )
     return _Query(model, dialect_of(dialect, [column.name for column in model.columns]))
 
 
@@ -135,19 +142,14 @@ class _Query:
         self.model, self.writer = as_tree(model, "SQL"), writer
         self.tree = decisions(self.model)
         self.first_low = self._order()
-        self.labels = self._labels()
-
-    def _labels(self) -> dict[int, str]:
-        """The literal for the class of each leaf."""
-        labels = self.model.labels
-        label_type(labels, "a column of a database")
-        return {leaf: self.writer.literal(labels[int(self.model.table.label[leaf])]) for leaf in self.model.leaves}
+        self.model.answer_type("a column of a database")
+        self.answers = {leaf: self.writer.literal(self.model.answer(leaf)) for leaf in self.model.leaves}
 
     def select(self, source: str, *, proba: bool) -> str:
         """A ``SELECT`` of all columns of ``source`` and the prediction."""
-        expressions = [(self.case(self.labels.__getitem__), "prediction")]
+        expressions = [(self.case(self.answers.__getitem__), "prediction")]
         if proba:
-            shares = self.model.probabilities_of_leaf.tolist()
+            shares = self.model.numbers_of_leaf.tolist()
             for code, label in enumerate(self.model.labels):
                 of_class = {
                     leaf: self.writer.double(shares[number][code]) for leaf, number in self.model.leaves.items()
@@ -344,7 +346,7 @@ def as_tree(model: Exported, where: str) -> Exported:
     if table.n_nodes > MOST_NODES:
         more = f"takes at most {MOST_NODES:,}: {export_a_program()}"
         raise ExportError(f"the tree has {table.n_nodes:,} nodes, but {where} {more}")
-    return Exported(table, model.columns, model.classes, model.by_name, model.gaps)
+    return replace(model, table=table)
 
 
 def _after(word: str, lines: list[str]) -> list[str]:

@@ -323,24 +323,29 @@ class SumStumps final : public StumpCosts {
     stride_ = static_cast<std::size_t>(places_.sums) + (kernels_.unit ? 0 : 1);
     skipped_ = kernels_.unit ? 1 : 0;
     double* const records = static_cast<double*>(records_.resize(rows.n * stride_ * sizeof(double)));
+    std::array<double, T::kSums> least;  // of those above 0
+    least.fill(std::numeric_limits<double>::infinity());
     for (u32 local = 0; local < rows.n; ++local) {
       double* const record = records + local * stride_;
       const u32 row = rows.row(local);
       std::array<double, T::kSums> sums;
       set_.sums_of(table, row, sums.data());
+      if constexpr (CheaplyBounded<T>)
+        for (int k = 0; k < T::kSums; ++k) least[k] = sums[k] > 0 ? std::min(least[k], sums[k]) : least[k];
       std::copy(sums.begin() + skipped_, sums.end(), record);
       if (!limited_) continue;
       record[T::kSums] = table.count[row];
       record[T::kSums + 1] = static_cast<double>(table.mass[row]);
     }
-    values_ = {records, static_cast<double>(batch_.minimum.rows), static_cast<double>(batch_.minimum.mass),
-               set_.zero.rate};
     all_.assign(static_cast<std::size_t>(places_.sums), 0);
     for (int k = 0; k < T::kSums; ++k) all_[static_cast<std::size_t>(k)] = static_cast<double>(set_.all[k]);
     if (limited_) {
       all_[T::kSums] = rows.counts.count;
       all_[T::kSums + 1] = static_cast<double>(rows.counts.mass);
     }
+    values_ = {records, static_cast<double>(batch_.minimum.rows), static_cast<double>(batch_.minimum.mass),
+               set_.zero.rate, false};
+    if constexpr (CheaplyBounded<T>) values_.bounded = batch_.bounded && T::comparable(all_.data(), least.data());
     if (T::kOwn) {
       own_.resize(rows.n_features);
       for (auto& sums : own_) sums.clear();
@@ -358,7 +363,7 @@ class SumStumps final : public StumpCosts {
     kernels_.begin(rows.n, values_, all_.data(), state_);
     for (u32 f = 0; f < rows.n_features; ++f) {
       if (batch_.stopped()) return false;
-      kernels_.walk(rows.sorted(f, true, false), values_, state_);
+      kernels_.walk(rows.sorted(f, limited_, false), values_, state_);
     }
     const std::size_t lanes = batch_.lanes.size();
     sides.resize(lanes);
@@ -448,10 +453,11 @@ class SumStumps final : public StumpCosts {
     const double near = Costs::close_to(own, saved(lane, side, &SumPlaces::best));
     const bool some = limited_ && has_permitted(lane, side);
     const double near_some = some ? Costs::close_to(own, saved(lane, side, &SumPlaces::some)) : 0;
+    const auto excluded = exclusion(lane, side, some ? std::min(near, near_some) : near);
     i64 least = sides[lane][s].leaf, least_some = kInfinite;
     std::vector<double> low(all_.size()), high(all_.size());
     for (u32 f = 0; f < rows_->n_features; ++f) {
-      const SortedRows sorted = rows_->sorted(f, true, false);
+      const SortedRows sorted = rows_->sorted(f, limited_, false);
       std::fill(low.begin(), low.end(), 0.0);
       for (u32 segment = 0, i = 0; segment + 1 < sorted.n_ends; ++segment) {
         for (; i < sorted.ends[segment]; ++i) {
@@ -464,6 +470,7 @@ class SumStumps final : public StumpCosts {
         }
         for (std::size_t k = 0; k < low.size(); ++k)
           high[k] = at(places_.sum(side, static_cast<int>(k)), lane) - low[k];
+        if (excluded(low.data(), high.data())) continue;
         const double value = set_.saved(low.data(), high.data());
         const bool wanted = some && value >= near_some && enough(low) && enough(high);
         if (value < near && !wanted) continue;
@@ -479,6 +486,21 @@ class SumStumps final : public StumpCosts {
     }
     sides[lane][s].stump_all = least;
     sides[lane][s].stump = limited_ ? least_some : least;
+  }
+  // Whether a stump of a side saves no more than `least`, by cheap bounds.
+  auto exclusion(std::size_t lane, int side, double least) const {
+    if constexpr (CheaplyBounded<T>) {
+      const auto all = Costs::as_doubles(sums_of_side(lane, side));
+      const auto limit = T::limit(all.data(), saved(lane, side, &SumPlaces::leaf), least, set_.zero.rate);
+      return [limit, bounded = values_.bounded](const double* low, const double* high) {
+        if (bounded)
+          for (const auto& doubt : T::close_doubts(limit, low, high))
+            if (doubt.left <= doubt.right) return true;
+        return false;
+      };
+    } else {
+      return [](const double*, const double*) { return false; };
+    }
   }
   bool enough(const std::vector<double>& leaf) const {
     return leaf[T::kSums] >= values_.min_rows && leaf[T::kSums + 1] >= values_.min_weight;

@@ -14,7 +14,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "common/double_double.hpp"
+#include "trees/sums/cheap_bounds.hpp"
 #include "trees/sums/sum_task.hpp"
 #include "trees/sums/vector_log.hpp"
 
@@ -32,17 +32,20 @@ struct Deviance {
     if (of[1] == 0) return 0;
     const DoubleDouble log = log_of(DoubleDouble::of(of[1]) / DoubleDouble::of(of[0]));
     const DoubleDouble cost = (DoubleDouble::of(of[1]) * log).scaled(kOwnBits);
-    return static_cast<i128>(std::floor(cost.high)) + static_cast<i128>(std::floor(cost.low)) + 2;
+    // both floors leave less than 2, and the logarithm errs by less than 1
+    return static_cast<i128>(std::floor(cost.high)) + static_cast<i128>(std::floor(cost.low)) + 3;
   }
   // A leaf without events that gets one has no bound that rests on the other rows' rates alone.
   double reach(i64, const i64*) const { return std::numeric_limits<double>::infinity(); }
 
   static Zero zero(const i64* sums) {
-    return {0, sums[1] > 0 ? static_cast<double>(sums[1]) / static_cast<double>(sums[0]) : 1};
+    if (sums[1] == 0) return {};
+    const double rate = static_cast<double>(sums[1]) / static_cast<double>(sums[0]);
+    return {0, rate, log_of(rate)};
   }
   static double whole(i128 own, const double* sums, const Zero& zero) {
     const DoubleDouble linear = DoubleDouble::product(sums[0], zero.rate) - DoubleDouble(sums[1]);
-    return (DoubleDouble::of(own).scaled(-kOwnBits) - DoubleDouble(sums[1]) * log_of(zero.rate) + linear).value();
+    return (DoubleDouble::of(own).scaled(-kOwnBits) - DoubleDouble(sums[1]) * zero.log_rate + linear).value();
   }
   // |s - a| of both leaves is at most sqrt(2 max(s, a) saved), and saved at most `whole`.
   static double error(double whole, const double* sums, const Zero& zero) {
@@ -68,6 +71,39 @@ struct Deviance {
     return a.part[0] > b.part[0];
   }
   static double saved(const Best<double>& best) { return best.part[0]; }
+
+  // Whether sums of all rows and the least ones of a row, of those above 0, may be compared by cheap bounds.
+  static bool comparable(const double* all, const double* least) {
+    return all[0] <= kMostRatio * least[0] && all[1] <= kMostRatio * least[1];
+  }
+  template <class V>
+  struct Limit {
+    V rate, rate_squared, gain, six_gains;  // per event
+  };
+  template <class V>
+  PROOFWOOD_PART Limit<V> limit(const V* all, V leaf, V best, double rate) {
+    const V none = V{}, per_exposure = all[1] / all[0];
+    const V rounded = best * 0x1p-44 + (all[1] + all[0] * rate) * 0x1p-50;  // more than twice the errors of all
+    const V to_save = comparable_share<V>(best - leaf - rounded, all[1]), to_apply = all[0] > 0 ? per_exposure : none;
+    return {to_apply, to_apply * to_apply, to_save, 6 * to_save};
+  }
+  // Both bounds times the squares of all events: u (1 - u) is `exposure`, v (1 - v) is `events`.
+  template <class V>
+  PROOFWOOD_PART Doubt<V> doubt(const Limit<V>& limit, const V* low, const V* high) {
+    const V apart = low[1] - limit.rate * low[0];
+    const V exposure = limit.rate_squared * (low[0] * high[0]), events = low[1] * high[1];
+    return {apart * apart * (events + events + exposure), limit.six_gains * (exposure * events)};
+  }
+  template <class V>
+  PROOFWOOD_PART std::array<Doubt<V>, 2> close_doubts(const Limit<V>& limit, const V* low, const V* high) {
+    const V below = limit.rate * low[0], above = limit.rate * high[0], apart = low[1] - below, square = apart * apart;
+    const V exposure = below * above, events = low[1] * high[1];
+    const V middle = (0.6 * below + 0.4 * low[1]) * (0.6 * above + 0.4 * high[1]);
+    return {{{square, limit.gain * exposure},
+             {square * (9 * middle * events + 25 * exposure * events + 2 * exposure * middle),
+              72 * limit.gain * (exposure * middle * events)}}};
+  }
+
   static std::array<double, 1> prediction(const double* sums) { return {sums[0] > 0 ? sums[1] / sums[0] : 0}; }
   static double loss(double own, const double* sums, const double* rate) {
     const double least = std::numeric_limits<double>::min();

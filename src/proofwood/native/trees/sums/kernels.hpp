@@ -17,7 +17,8 @@ constexpr int kMostSumLanes = 8;
 struct SumRecords {
   const double* records;  // by local row; the last double of each holds the bits, as a whole number
   double min_rows, min_weight;
-  double rate;  // of the zero of the rows
+  double rate;   // of the zero of the rows
+  bool bounded;  // whether cheap bounds may spare splits
 };
 
 struct SumKernels {

@@ -5,8 +5,10 @@
 
 #include "trees/sums/kernels.hpp"
 #include "trees/sums/tasks.hpp"
-#ifdef PROOFWOOD_WITH_INTRINSICS
+#if defined(PROOFWOOD_WITH_INTRINSICS) || defined(__AVX2__)
 #include <immintrin.h>
+#elif defined(__SSE2__)
+#include <emmintrin.h>
 #endif
 
 namespace proofwood::trees::PROOFWOOD_ISA {
@@ -39,13 +41,28 @@ PROOFWOOD_PART V add_low(V sum, std::uint64_t mask, double value) {
 #endif
 }
 
-// `kUnit`: all rows weigh 1, and their records leave that out.
+// Lanes in which `a` is not at most `b`, as bits.
+PROOFWOOD_PART unsigned not_at_most(V a, V b) {
+#if defined(PROOFWOOD_WITH_INTRINSICS)
+  return _mm512_cmp_pd_mask(reinterpret_cast<__m512d>(a), reinterpret_cast<__m512d>(b), _CMP_NLE_UQ);
+#elif defined(__AVX2__)
+  return static_cast<unsigned>(
+      _mm256_movemask_pd(_mm256_cmp_pd(reinterpret_cast<__m256d>(a), reinterpret_cast<__m256d>(b), _CMP_NLE_UQ)));
+#elif defined(__SSE2__)
+  return static_cast<unsigned>(
+      _mm_movemask_pd(_mm_cmpnle_pd(reinterpret_cast<__m128d>(a), reinterpret_cast<__m128d>(b))));
+#else
+  unsigned bits = 0;
+  for (int lane = 0; lane < kWide; ++lane) bits |= (a[lane] <= b[lane] ? 0u : 1u) << lane;
+  return bits;
+#endif
+}
+
+// What all walks of a task know. `kUnit`: all rows weigh 1, and their records leave that out.
 template <class T, bool kLimited, bool kUnit>
-struct Walks {
+struct Record {
   static constexpr int kSums = T::kSums + (kLimited ? 2 : 0);
   static constexpr SumPlaces kPlaces{kSums, T::kParts};
-  using Best = typename T::template Best<V>;
-
   static constexpr std::size_t kStride = static_cast<std::size_t>(kSums) + (kUnit ? 0 : 1);
 
   PROOFWOOD_PART std::uint64_t bits(const double* record) { return std::bit_cast<std::uint64_t>(record[kStride - 1]); }
@@ -53,19 +70,185 @@ struct Walks {
     if constexpr (kUnit) return k == 0 ? 1.0 : record[k - 1];
     return record[k];
   }
+  // Whether both leaves hold enough.
+  PROOFWOOD_PART I permitted(const V* low, const V* high, const SumRecords& rows) {
+    constexpr int kRows = T::kSums, kWeight = T::kSums + 1;
+    return reinterpret_cast<I>(low[kRows] >= rows.min_rows) & reinterpret_cast<I>(high[kRows] >= rows.min_rows) &
+           reinterpret_cast<I>(low[kWeight] >= rows.min_weight) & reinterpret_cast<I>(high[kWeight] >= rows.min_weight);
+  }
+};
+
+// A place to split both sides: sums of their rows up to there, and beyond.
+template <int kSums>
+struct Place {
+  V low[2][kSums], high[2][kSums];
+};
+
+// Counts every split.
+template <class T, bool kLimited, bool kUnit>
+class EverySplit : Record<T, kLimited, kUnit> {
+  using Of = Record<T, kLimited, kUnit>;
+  using Best = typename T::template Best<V>;
+
+ public:
+  EverySplit(const SumRecords& rows, double* state) : rows_(rows), state_(state) {
+    for (int side = 0; side < 2; ++side)
+      for (int part = 0; part < T::kParts; ++part) {
+        best_[side].part[part] = load(state, Of::kPlaces.best(side, part));
+        some_[side].part[part] = load(state, Of::kPlaces.some(side, part));
+      }
+  }
+  [[gnu::always_inline]] void offer(const Place<Of::kSums>& place) {
+    for (int side = 0; side < 2; ++side) {
+      const Best here = T::split(place.low[side], place.high[side], rows_.rate);
+      keep(best_[side], here, T::more(here, best_[side]));
+      if (kLimited)
+        keep(some_[side], here,
+             reinterpret_cast<I>(T::more(here, some_[side])) & Of::permitted(place.low[side], place.high[side], rows_));
+    }
+  }
+  void end() {
+    for (int side = 0; side < 2; ++side)
+      for (int part = 0; part < T::kParts; ++part) {
+        store(state_, Of::kPlaces.best(side, part), best_[side].part[part]);
+        store(state_, Of::kPlaces.some(side, part), some_[side].part[part]);
+      }
+  }
+
+ private:
+  [[gnu::always_inline]] static void keep(Best& best, const Best& here, auto more) {
+    for (int part = 0; part < T::kParts; ++part) best.part[part] = more != 0 ? here.part[part] : best.part[part];
+  }
+
+  const SumRecords& rows_;
+  double* const state_;
+  Best best_[2], some_[2];
+};
+
+// Counts the splits that cheap bounds do not exclude, many at a time.
+template <class T, bool kLimited, bool kUnit>
+class DoubtfulSplits : Record<T, kLimited, kUnit> {
+  using Of = Record<T, kLimited, kUnit>;
+  using Limit = typename T::template Limit<V>;
+
+ public:
+  DoubtfulSplits(const SumRecords& rows, double* state) : rows_(rows), state_(state) { read_limits(); }
+
+  [[gnu::always_inline]] void offer(const Place<Of::kSums>& place) {
+    unsigned low = doubtful(place, 0), high = doubtful(place, 1);
+    if ((low | high) == 0) return;
+    low &= still_doubtful(place, 0);
+    high &= still_doubtful(place, 1);
+    if ((low | high) == 0) return;
+    const Place<Of::kSums> stored = place;  // all others stay in registers
+    put(stored, 0, low);
+    put(stored, 1, high);
+    if (count_ > kRoom - 2 * kWide) {
+      count();
+      read_limits();
+    }
+  }
+  void end() {
+    if (count_ > 0) count();
+  }
+
+ private:
+  static constexpr int kRoom = 32;  // doubtful splits
+
+  [[gnu::noinline]] void read_limits() {
+    for (int side = 0; side < 2; ++side) {
+      V all[Of::kSums];
+      for (int k = 0; k < Of::kSums; ++k) all[k] = load(state_, Of::kPlaces.sum(side, k));
+      const V leaf = load(state_, Of::kPlaces.leaf(side, 0));
+      best_[side] = T::limit(all, leaf, load(state_, Of::kPlaces.best(side, 0)), rows_.rate);
+      if (kLimited) some_[side] = T::limit(all, leaf, load(state_, Of::kPlaces.some(side, 0)), rows_.rate);
+    }
+  }
+  [[gnu::always_inline]] static unsigned exceeds(const Doubt<V>& doubt) { return not_at_most(doubt.left, doubt.right); }
+  // Of a side, as bits. What is permitted saves no more than the best of all.
+  [[gnu::always_inline]] unsigned doubtful(const Place<Of::kSums>& place, int side) const {
+    const V *const low = place.low[side], *const high = place.high[side];
+    return exceeds(T::doubt(kLimited ? some_[side] : best_[side], low, high));
+  }
+  [[gnu::always_inline]] unsigned still_doubtful(const Place<Of::kSums>& place, int side) const {
+    const V *const low = place.low[side], *const high = place.high[side];
+    if constexpr (kLimited)
+      return (exceeds_closely(some_[side], low, high) & bits_of(Of::permitted(low, high, rows_))) |
+             exceeds_closely(best_[side], low, high);
+    return exceeds_closely(best_[side], low, high);
+  }
+  [[gnu::always_inline]] static unsigned exceeds_closely(const Limit& limit, const V* low, const V* high) {
+    unsigned lanes = ~0u;
+    for (const auto& doubt : T::close_doubts(limit, low, high)) lanes &= exceeds(doubt);
+    return lanes;
+  }
+  [[gnu::always_inline]] static unsigned bits_of(I lanes) {
+    return not_at_most(__builtin_convertvector(-lanes, V), V{});
+  }
+
+  [[gnu::noinline]] void put(const Place<Of::kSums>& place, int side, unsigned lanes) {
+    for (; lanes != 0; lanes &= lanes - 1) {
+      const int lane = std::countr_zero(lanes);
+      for (int k = 0; k < Of::kSums; ++k) {
+        low_[k][count_] = place.low[side][k][lane];
+        high_[k][count_] = place.high[side][k][lane];
+      }
+      where_[count_++] = side * kMostSumLanes + lane;
+    }
+  }
+  // What the doubtful splits save.
+  [[gnu::noinline]] void count() {
+    for (int i = count_; i % kWide != 0; ++i)
+      for (int k = 0; k < Of::kSums; ++k) low_[k][i] = high_[k][i] = 1;
+    for (int from = 0; from < count_; from += kWide) {
+      V low[Of::kSums], high[Of::kSums];
+      for (int k = 0; k < Of::kSums; ++k) {
+        std::memcpy(&low[k], low_[k] + from, kSize);
+        std::memcpy(&high[k], high_[k] + from, kSize);
+      }
+      const V saved = T::split(low, high, rows_.rate).part[0];
+      for (int i = 0; i < kWide && from + i < count_; ++i) keep(from + i, saved[i]);
+    }
+    count_ = 0;
+  }
+  void keep(int at, double saved) {
+    const int side = where_[at] / kMostSumLanes, lane = where_[at] % kMostSumLanes;
+    double& best = state_[Of::kPlaces.best(side, 0) * kMostSumLanes + lane];
+    if (saved > best) best = saved;
+    if constexpr (kLimited) {
+      constexpr int kRows = T::kSums, kWeight = T::kSums + 1;
+      double& some = state_[Of::kPlaces.some(side, 0) * kMostSumLanes + lane];
+      if (saved > some && low_[kRows][at] >= rows_.min_rows && high_[kRows][at] >= rows_.min_rows &&
+          low_[kWeight][at] >= rows_.min_weight && high_[kWeight][at] >= rows_.min_weight)
+        some = saved;
+    }
+  }
+
+  const SumRecords& rows_;
+  double* const state_;
+  Limit best_[2], some_[2];
+  int count_ = 0, where_[kRoom];
+  double low_[Of::kSums][kRoom], high_[Of::kSums][kRoom];
+};
+
+template <class T, bool kLimited, bool kUnit>
+struct Walks : Record<T, kLimited, kUnit> {
+  using Of = Record<T, kLimited, kUnit>;
+  static constexpr int kSums = Of::kSums;
+  static constexpr SumPlaces kPlaces = Of::kPlaces;
 
   static void begin(std::uint32_t n, const SumRecords& rows, const double* all, double* state) {
     V sides[2][kSums]{};
     const double* record = rows.records;
-    for (std::uint32_t i = 0; i < n; ++i, record += kStride) {
-      const std::uint64_t mask = bits(record);
-      for (int k = 0; k < kSums; ++k) sides[0][k] = add_low(sides[0][k], mask, number(record, k));
+    for (std::uint32_t i = 0; i < n; ++i, record += Of::kStride) {
+      const std::uint64_t mask = Of::bits(record);
+      for (int k = 0; k < kSums; ++k) sides[0][k] = add_low(sides[0][k], mask, Of::number(record, k));
     }
     for (int k = 0; k < kSums; ++k) sides[1][k] = all[k] - sides[0][k];
     const auto none = T::none();
     for (int side = 0; side < 2; ++side) {
       for (int k = 0; k < kSums; ++k) store(state, kPlaces.sum(side, k), sides[side][k]);
-      const Best leaf = T::leaf(sides[side], rows.rate);
+      const auto leaf = T::leaf(sides[side], rows.rate);
       for (int part = 0; part < T::kParts; ++part) {
         store(state, kPlaces.leaf(side, part), leaf.part[part]);
         store(state, kPlaces.best(side, part), leaf.part[part]);
@@ -74,68 +257,51 @@ struct Walks {
     }
   }
 
-  PROOFWOOD_PART void offer(Best& best, const V* low, const V* high, double rate) {
-    const Best here = T::split(low, high, rate);
-    const auto more = T::more(here, best);
-    for (int part = 0; part < T::kParts; ++part) best.part[part] = more ? here.part[part] : best.part[part];
-  }
-  // Where both leaves hold enough.
-  PROOFWOOD_PART void offer_permitted(Best& best, const V* low, const V* high, const SumRecords& rows) {
-    const Best here = T::split(low, high, rows.rate);
-    constexpr int kRows = T::kSums, kWeight = T::kSums + 1;
-    const I enough =
-        reinterpret_cast<I>(low[kRows] >= rows.min_rows) & reinterpret_cast<I>(high[kRows] >= rows.min_rows) &
-        reinterpret_cast<I>(low[kWeight] >= rows.min_weight) & reinterpret_cast<I>(high[kWeight] >= rows.min_weight);
-    const I more = reinterpret_cast<I>(T::more(here, best)) & enough;
-    for (int part = 0; part < T::kParts; ++part) best.part[part] = more != 0 ? here.part[part] : best.part[part];
-  }
-
-  // Records of many rows outgrow the caches near a core: they are fetched ahead.
   static void walk(const SortedRows& sorted, const SumRecords& rows, double* state) {
-    constexpr std::uint32_t kFar = 1u << 15;
-    sorted.n < kFar ? walk_with<false>(sorted, rows, state) : walk_with<true>(sorted, rows, state);
-  }
-  template <bool kFetch>
-  static void walk_with(const SortedRows& sorted, const SumRecords& rows, double* state) {
-    constexpr std::uint32_t kAhead = 24;
-    Best best[2], some[2];
-    V low[kSums]{}, all[2][kSums];
-    double seen[kSums]{};
-    for (int side = 0; side < 2; ++side) {
-      for (int k = 0; k < kSums; ++k) all[side][k] = load(state, kPlaces.sum(side, k));
-      for (int part = 0; part < T::kParts; ++part) {
-        best[side].part[part] = load(state, kPlaces.best(side, part));
-        some[side].part[part] = load(state, kPlaces.some(side, part));
+    if constexpr (CheaplyBounded<T>) {
+      if (rows.bounded) {
+        walk_near_or_far<DoubtfulSplits<T, kLimited, kUnit>>(sorted, rows, state);
+        return;
       }
     }
+    walk_near_or_far<EverySplit<T, kLimited, kUnit>>(sorted, rows, state);
+  }
+  // Records of many rows outgrow the caches near a core: they are fetched ahead.
+  template <class Splits>
+  static void walk_near_or_far(const SortedRows& sorted, const SumRecords& rows, double* state) {
+    constexpr std::uint32_t kFar = 1u << 15;
+    sorted.n < kFar ? walk_with<Splits, false>(sorted, rows, state) : walk_with<Splits, true>(sorted, rows, state);
+  }
+  template <class Splits, bool kFetch>
+  static void walk_with(const SortedRows& sorted, const SumRecords& rows, double* state) {
+    constexpr std::uint32_t kAhead = 24;
+    Splits splits(rows, state);
+    V low[kSums]{}, all[2][kSums];
+    double seen[kSums]{};
+    for (int side = 0; side < 2; ++side)
+      for (int k = 0; k < kSums; ++k) all[side][k] = load(state, kPlaces.sum(side, k));
     const std::uint32_t* const order = sorted.order;
     for (std::uint32_t segment = 0, i = 0; segment + 1 < sorted.n_ends; ++segment) {
       for (const std::uint32_t end = sorted.ends[segment]; i < end; ++i) {
         if constexpr (kFetch)
-          __builtin_prefetch(rows.records + order[i + kAhead < sorted.n ? i + kAhead : i] * kStride);
-        const double* const record = rows.records + order[i] * kStride;
-        const std::uint64_t mask = bits(record);
+          __builtin_prefetch(rows.records + order[i + kAhead < sorted.n ? i + kAhead : i] * Of::kStride);
+        const double* const record = rows.records + order[i] * Of::kStride;
+        const std::uint64_t mask = Of::bits(record);
         for (int k = 0; k < kSums; ++k) {
-          seen[k] += number(record, k);
-          low[k] = add_low(low[k], mask, number(record, k));
+          seen[k] += Of::number(record, k);
+          low[k] = add_low(low[k], mask, Of::number(record, k));
         }
       }
-      V high[kSums], rest[kSums];
-      for (int k = 0; k < kSums; ++k) rest[k] = all[0][k] - low[k];
-      offer(best[0], low, rest, rows.rate);
-      if (kLimited) offer_permitted(some[0], low, rest, rows);
+      Place<kSums> place;
       for (int k = 0; k < kSums; ++k) {
-        high[k] = seen[k] - low[k];
-        rest[k] = all[1][k] - high[k];
+        place.low[0][k] = low[k];
+        place.high[0][k] = all[0][k] - low[k];
+        place.low[1][k] = seen[k] - low[k];
+        place.high[1][k] = all[1][k] - place.low[1][k];
       }
-      offer(best[1], high, rest, rows.rate);
-      if (kLimited) offer_permitted(some[1], high, rest, rows);
+      splits.offer(place);
     }
-    for (int side = 0; side < 2; ++side)
-      for (int part = 0; part < T::kParts; ++part) {
-        store(state, kPlaces.best(side, part), best[side].part[part]);
-        store(state, kPlaces.some(side, part), some[side].part[part]);
-      }
+    splits.end();
   }
 
   static constexpr SumKernels kKernels{kWide, kUnit, &begin, &walk};

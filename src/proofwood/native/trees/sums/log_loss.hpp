@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "trees/sums/cheap_bounds.hpp"
 #include "trees/sums/deviance.hpp"
 
 namespace proofwood::trees {
@@ -34,7 +35,7 @@ struct LogLoss {
 
   static Zero zero(const i64*) { return {}; }
   static double whole(i128, const double*, const Zero&) { return 0; }
-  // Of the cost, which is at most n log K.
+  // Each logarithm is off by 2^-52 and 2^-50 of itself, and all terms sum to n log (4 K) at most.
   static double error(double, const double* sums, const Zero&) {
     double n = 0;
     for (int k = 0; k < K; ++k) n += sums[k];
@@ -46,21 +47,28 @@ struct LogLoss {
     V part[kParts];  // saved: the cost, negated
   };
   template <class V>
-  PROOFWOOD_PART V shares(const V* sums) {
+  PROOFWOOD_PART V weight(const V* sums) {
     V n = sums[0];
     for (int k = 1; k < K; ++k) n += sums[k];
-    V sum = entropy_of<V>(sums[0], n);
-    for (int k = 1; k < K; ++k) sum += entropy_of<V>(sums[k], n);
-    const V none = V{};
-    return n > 0 ? n * sum : none;
+    return n;
+  }
+  // sum n_k log (n_k / all) - n log (n / all): logarithms of shares of all rows are small, and n_k = n leaves 0.
+  template <class V>
+  PROOFWOOD_PART V shares(const V* sums, V per_weight) {
+    const V n = weight(sums);
+    V sum = -n * log_of_part<V>(n * per_weight);
+    for (int k = 0; k < K; ++k) sum += sums[k] * log_of_part<V>(sums[k] * per_weight);
+    return sum;
   }
   template <class V>
   PROOFWOOD_PART Best<V> leaf(const V* all, double) {
-    return {{shares(all)}};
+    const V n = weight(all), none = V{}, per_weight = 1 / n;
+    return {{shares<V>(all, n > 0 ? per_weight : none)}};
   }
   template <class V>
   PROOFWOOD_PART Best<V> split(const V* low, const V* high, double) {
-    return {{shares(low) + shares(high)}};
+    const V n = weight(low) + weight(high), none = V{}, per_weight = 1 / n, of_all = n > 0 ? per_weight : none;
+    return {{shares<V>(low, of_all) + shares<V>(high, of_all)}};
   }
   PROOFWOOD_PART Best<double> none() { return {{-0x1p1000}}; }
   template <class V>
@@ -68,6 +76,57 @@ struct LogLoss {
     return a.part[0] > b.part[0];
   }
   static double saved(const Best<double>& best) { return best.part[0]; }
+
+  // Of each class, the share v of its weight against the share u of all weight: n_k KL(v || u) is saved.
+  static bool comparable(const double* all, const double* least) {
+    double n = 0;
+    for (int k = 0; k < K; ++k) n += all[k];
+    return n <= kMostRatio * *std::min_element(least, least + K);
+  }
+  template <class V>
+  struct Limit {
+    V share[K], per_weight[K];  // of a class: of all weight; 1 / n_k
+    V per_square, gain;         // 1 / n^2
+  };
+  template <class V>
+  PROOFWOOD_PART Limit<V> limit(const V* all, V leaf, V best, double) {
+    const V n = weight(all), none = V{};
+    Limit<V> limit;
+    limit.gain = n * comparable_share<V>(best - leaf - n * 0x1p-43, n);
+    const V per_weight = n > 0 ? 1 / n : none;
+    limit.per_square = per_weight * per_weight;
+    for (int k = 0; k < K; ++k) {
+      limit.share[k] = all[k] * per_weight;
+      limit.per_weight[k] = all[k] > 0 ? 1 / all[k] : none;
+    }
+    return limit;
+  }
+  // (v - u)^2 h(u). Times u (1 - u), which is 0 where a side is empty.
+  template <class V>
+  PROOFWOOD_PART Doubt<V> doubt(const Limit<V>& limit, const V* low, const V* high) {
+    const V n = weight(low), all = n * weight(high) * limit.per_square;
+    V sum = V{};
+    for (int k = 0; k < K; ++k) {
+      const V apart = low[k] - limit.share[k] * n;
+      sum += apart * apart * limit.per_weight[k];
+    }
+    return {sum * all, limit.gain * (all * all)};
+  }
+  // Of each class the lesser of that and the third bound.
+  template <class V>
+  PROOFWOOD_PART std::array<Doubt<V>, 1> close_doubts(const Limit<V>& limit, const V* low, const V* high) {
+    const V below = weight(low), above = weight(high), whole = reciprocal_above<V>(below * above * limit.per_square);
+    V sum = V{};
+    for (int k = 0; k < K; ++k) {
+      const V apart = low[k] - limit.share[k] * below, square = limit.per_weight[k] * limit.per_weight[k];
+      const V middle = (0.6 * limit.share[k] * below + 0.4 * low[k]) * (0.6 * limit.share[k] * above + 0.4 * high[k]);
+      const V of_class = low[k] * high[k];
+      const V bound =
+          whole * 0.125 + (25 * of_class + 2 * middle) * reciprocal_above<V>(72 * square * middle * of_class);
+      sum += apart * apart * limit.per_weight[k] * (bound < whole ? bound : whole);
+    }
+    return {{{sum, limit.gain}}};
+  }
   static std::array<double, K> prediction(const double* sums) {
     std::array<double, K> shares{};
     double n = 0;

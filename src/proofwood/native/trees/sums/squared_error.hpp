@@ -52,7 +52,7 @@ struct SquaredError {
     return static_cast<double>(weight) * squares + 1;  // own costs are rounded up
   }
 
-  static Zero zero(const i64* sums) { return {K > 1 || sums[0] == 0 ? 0 : sums[1] / sums[0], 1}; }
+  static Zero zero(const i64* sums) { return {.centre = K > 1 || sums[0] == 0 ? 0 : sums[1] / sums[0]}; }
   static double whole(i128 own, const double*, const Zero&) { return static_cast<double>(own); }
   // Twice the roundings of a quotient of sums of squares, which is at most `whole`.
   static double error(double whole, const double*, const Zero&) { return whole * (kRoundings * 0x1p-52); }

@@ -9,6 +9,7 @@
 #include <concepts>
 #include <type_traits>
 
+#include "common/double_double.hpp"
 #include "common/wide.hpp"
 
 // Parts of the kernels: instances belong to one translation unit, which may be compiled for another instruction set.
@@ -45,6 +46,7 @@ inline bool at_least(i128 own, const Quotient& quotient, Unit unit, i64 units) {
 struct Zero {
   i64 centre = 0;
   double rate = 1;
+  DoubleDouble log_rate{};  // its logarithm, where a task needs it
 };
 
 template <class T>
@@ -74,6 +76,23 @@ concept SumTask =
       { T::loss(0.0, sums, sums) } -> std::same_as<double>;  // of a row of this own cost, by such numbers; rounded
       { T::costs_at_least(own, leaves, unit, weight) } -> std::same_as<bool>;  // so many units, exactly
     };
+
+// Lanes in which a split may save more than the best one: those in which the first number is more than the second.
+template <class V>
+struct Doubt {
+  V left, right;
+};
+
+// A task whose splits have a cheap upper bound of what they save, which spares most of them the logarithms.
+template <class T>
+concept CheaplyBounded = requires(const double* sums, const typename T::template Limit<double>& limit) {
+  requires T::kParts == 1;
+  { T::comparable(sums, sums) } -> std::same_as<bool>;
+  // What a split has to save, by the sums of a side, what a leaf saves there, and what the best split does.
+  { T::limit(sums, 0.0, 0.0, 1.0) } -> std::same_as<typename T::template Limit<double>>;
+  { T::doubt(limit, sums, sums) } -> std::same_as<Doubt<double>>;
+  { T::close_doubts(limit, sums, sums)[0] } -> std::convertible_to<Doubt<double>>;  // all of them, for fewer lanes
+};
 
 // A task whose sums are taken from the centre of its zero.
 template <class T>

@@ -23,38 +23,51 @@ struct LogParts {
   V power, t, tail;
 };
 
-// `t_near`: (x - 1) / (x + 1) as exactly as it is known, taken where the power is 0. x is finite and not negative; of
-// 0, the parts are finite. The tail is off by 2^-50 of itself at most: its series ends where t^2 <= 1/25 leaves less.
+// x is finite and not negative; of 0, the parts are finite. The tail is off by 2^-50 of itself at most: its series ends
+// where t^2 <= 1/25 leaves less.
 template <class V>
-PROOFWOOD_PART LogParts<V> log_parts(V x, V t_near) {
+PROOFWOOD_PART LogParts<V> with_tail(V power, V t) {
+  const V square = t * t;
+  constexpr int kTerms = 12;
+  V sum = V{} + 1.0 / (2 * kTerms + 1);
+  for (int k = kTerms - 1; k >= 1; --k) sum = sum * square + 1.0 / (2 * k + 1);
+  return {power, t, 2 * t * square * sum};
+}
+template <class V>
+PROOFWOOD_PART V power_of(V x, V& m) {
   using I = typename IntegersOf<V>::Type;
   constexpr std::int64_t kTwoThirds = 0x3fe5555555555555, kOne = std::int64_t{1} << 52;
   I bits;
   std::memcpy(&bits, &x, sizeof(V));
   const I power = (bits - kTwoThirds) >> 52;
   const I part = bits - power * kOne;
-  V m, whole;
   std::memcpy(&m, &part, sizeof(V));
   if constexpr (sizeof(V) == sizeof(double))
-    whole = static_cast<double>(power);
+    return static_cast<double>(power);
   else
-    whole = __builtin_convertvector(power, V);
-  const V t = whole == 0 ? t_near : (m - 1) / (m + 1), square = t * t;
-  constexpr int kTerms = 12;
-  V sum = V{} + 1.0 / (2 * kTerms + 1);
-  for (int k = kTerms - 1; k >= 1; --k) sum = sum * square + 1.0 / (2 * k + 1);
-  return {whole, t, 2 * t * square * sum};
+    return __builtin_convertvector(power, V);
+}
+template <class V>
+PROOFWOOD_PART LogParts<V> log_parts(V x) {
+  V m;
+  const V power = power_of(x, m);
+  return with_tail<V>(power, (m - 1) / (m + 1));
+}
+// `t_near`: (x - 1) / (x + 1) as exactly as it is known, taken where the power is 0.
+template <class V>
+PROOFWOOD_PART LogParts<V> log_parts(V x, V t_near) {
+  V m;
+  const V power = power_of(x, m), t_far = (m - 1) / (m + 1);
+  return with_tail<V>(power, power == 0 ? t_near : t_far);
 }
 
 constexpr double kLog2 = 0x1.62e42fefa39efp-1;
 
-// x log x, for n x = part of n = all; 0 log 0 is 0. Off by 2^-47 of itself at most.
+// log x of a share x: off by 2^-50 of itself at most. Finite where x is 0.
 template <class V>
-PROOFWOOD_PART V entropy_of(V part, V all) {
-  const V x = part / all, none = V{};
-  const LogParts<V> log = log_parts(x, (part - all) / (part + all));
-  const V value = x * (log.power * kLog2 + 2 * log.t + log.tail);
-  return part > 0 ? value : none;
+PROOFWOOD_PART V log_of_part(V x) {
+  const LogParts<V> log = log_parts(x);
+  return log.power * kLog2 + 2 * log.t + log.tail;
 }
 
 // x log x - x + 1 for x = s / a, times a: what a mean s saves against a mean a. 0 where a is 0. Off by 2^-46 of itself

@@ -1,0 +1,60 @@
+"""Squared errors of models of numbers, and rewards of policies, on new rows beside those of training.
+
+They are figures without a test. A mean of numbers that have no known bounds has no test that is valid for every
+distribution: a single row that training did not have can move it by any amount. What can be tested are counts: of rows
+at leaves, and in columns.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from proofwood.drift.parts import NumberDrift
+from proofwood.language import gettext, marked
+from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
+
+ERROR, REWARD = marked("root mean squared error"), marked("mean reward")
+
+
+def number_drift(model: Any, ends: IntArray, targets: FloatArray, leaf: int | None = None) -> NumberDrift:
+    """The figures of new rows.
+
+    Parameters
+    ----------
+    model : fitted model of numbers, or policy
+    ends : (n_rows,) leaf of each new row
+    targets : (n_rows, k) numbers, or rewards
+    leaf : the leaf whose rows are meant; None for all rows
+    """
+    table = model.model_
+    if leaf is not None:
+        targets, ends = targets[ends == leaf], ends[ends == leaf]
+    leaves = np.flatnonzero(table.feature == LEAF) if leaf is None else np.array([leaf])
+    if table.n_labels > 1:
+        now = _mean(targets[np.arange(ends.size), table.label[ends]])
+        return NumberDrift(gettext(REWARD), _reward(table, leaves), now)
+    now = math.sqrt(_mean((targets[:, 0] - table.values[ends, 0]) ** 2))
+    of_squares = model.result_.unit.startswith("squared error")
+    then = _error(table, leaves) if of_squares else math.nan
+    found = model.validation_
+    held_out = math.nan if found is None or found.numbers is None or leaf is not None else found.numbers.squared
+    return NumberDrift(gettext(ERROR), then, now, held_out, _mean(targets[:, 0]))
+
+
+def _mean(values: FloatArray) -> float:
+    return float(values.mean()) if values.size else math.nan
+
+
+def _reward(table: NodeTable, leaves: IntArray) -> float:
+    """Mean reward of the training rows at some leaves, by weight."""
+    assert table.values is not None
+    return float(np.average(table.values[leaves, table.label[leaves]], weights=table.weight[leaves, 0]))
+
+
+def _error(table: NodeTable, leaves: IntArray) -> float:
+    """Root of the mean squared error of the training rows at some leaves, by weight."""
+    assert table.loss is not None
+    return math.sqrt(float(table.loss[leaves].sum()) / float(table.weight[leaves, 0].sum()))
