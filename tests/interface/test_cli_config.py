@@ -81,6 +81,7 @@ def test_tables_are_for_commands(folder):
         ("json = 1", "json = 1: expected true or false"),
         ("target = true", "target = true: expected a text"),
         ("target = [['a']]", "target = [['a']]: expected a text"),
+        ("model = ['tree']", "model = ['tree']: expected a text"),
         ("drop = [1, [2]]", "drop = [1, [2]]: expected a text"),
         ("out = {a = 1}", "[out] is not a command"),
         ("targt = 1\nmax-depth = 'x'", "'targt' is not an option of 'fit': did you mean 'target'?; max-depth = 'x'"),

@@ -90,6 +90,14 @@ def test_a_model_of_numbers_as_an_answer(at):
     assert training["cart_cost"] < training["baseline"]
 
 
+def test_the_size_of_a_tree_of_numbers(at):
+    arguments = ["fit", at / "flats.csv", "--target", "price", "--max-depth", 1, "--cv", 2, "--alpha", 0.01]
+    found = answer(*arguments, "--out", at / "chosen.json")
+    assert found["new_rows"]["score"] == "R²"
+    assert found["cross_validation"]["candidates"][0]["accuracy"] == pytest.approx(found["new_rows"]["mean"])
+    assert "new rows     R²" in worked(*arguments)
+
+
 def test_text_of_numbers_is_read_with_gaps_and_cells_in_the_way(at):
     text = worked("fit", at / "german.csv", "--target", "price", "--max-depth", 2, "--out", at / "german.json")
     assert text.splitlines()[0] == worked("show", at / "flats.json").splitlines()[0]
@@ -113,7 +121,7 @@ def test_text_of_numbers_is_read_with_gaps_and_cells_in_the_way(at):
             ("flats", "--target", "price", "--model", "tree"),
             "with --model regressor, or cut it into bands",
         ),
-        (("flats", "--target", "price", "--cv", 3), "learn a tree of numbers, with --model regressor"),
+        (("flats", "--target", "price", "--cv", 1), "--cv 1: expected a number of folds from 2"),
         (("flats", "--target", "price", "--class-weight", "balanced"), "--model regressor"),
         (("flats", "--target", "price", "--model", "regressor", "--bands", 3), "--bands is for classes"),
         (("flats", "--target", "price", "--model", "regressor", "--class-weight", "a=1"), "--class-weight is for"),

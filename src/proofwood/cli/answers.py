@@ -53,10 +53,13 @@ def mapping(values: Schema) -> Schema:
     return {"type": "object", "additionalProperties": values}
 
 
-def record(fields: Mapping[str, Schema], about: str = "") -> Schema:
-    """The schema of an object with these fields, all required; ``about`` is its description."""
+def record(fields: Mapping[str, Schema], about: str = "", *, more: Mapping[str, Schema] | None = None) -> Schema:
+    """The schema of an object with these fields, all required; ``about`` is its description.
+
+    An object may have the fields of ``more``, too.
+    """
     said = {"description": about} if about else {}
-    return {"type": "object", **said, "properties": dict(fields), "required": list(fields)}
+    return {"type": "object", **said, "properties": {**fields, **(more or {})}, "required": list(fields)}
 
 
 def nullable(form: Schema, about: str = "") -> Schema:

@@ -24,13 +24,13 @@ SIZE = nullable(
         {
             "folds": INTEGER,
             "chosen": described(INTEGER, "index of the chosen candidate in candidates"),
-            "best": described(INTEGER, "index of the candidate with the greatest mean accuracy"),
-            "standard_error": nullable(NUMBER, "standard error of the greatest mean accuracy"),
+            "best": described(INTEGER, "index of the candidate with the greatest mean score"),
+            "standard_error": nullable(NUMBER, "standard error of the greatest mean score"),
             "candidates": listing(
                 record(
                     {
                         **_PARAMETERS,
-                        "accuracy": described(NUMBER, "mean over the folds"),
+                        "accuracy": described(NUMBER, "mean over the folds; of numbers R2, or what --scoring names"),
                         "leaves": described(NUMBER, "mean over the folds"),
                         "proved": described(INTEGER, "folds in which the tree is proved optimal"),
                     }
@@ -51,16 +51,20 @@ def require_scoring(name: str | None) -> None:
     one_of(name, get_scorer_names(), parameter("scoring", name))
 
 
-def choose_size(folds: int, settings: Mapping[str, Any], features: pl.DataFrame, labels: Any, **more: Any) -> Any:
-    """Fit an :class:`OptimalTreeCV` and return it; print one line per candidate on standard error.
+def choose_size(
+    model: str, folds: int, settings: Mapping[str, Any], features: pl.DataFrame, labels: Any, **more: Any
+) -> Any:
+    """Fit a search over the sizes of trees and return it; print one line per candidate on standard error.
 
     Parameters
     ----------
+    model : learner of the trees, "tree" or "regressor"
     folds : number of folds of the cross-validation
     settings : parameters of the tree; ``max_depth`` is the greatest depth to try, and ``alpha`` the only price to try
     features, labels : the training rows
     more : further arguments for ``fit``
     """
+    from proofwood.estimators.optimal_regressor_cv import OptimalTreeRegressorCV
     from proofwood.estimators.optimal_tree_cv import OptimalTreeCV
     from proofwood.problem.tree import check_depth
 
@@ -69,11 +73,12 @@ def choose_size(folds: int, settings: Mapping[str, Any], features: pl.DataFrame,
     deepest = settings.get("max_depth", MOST_DEPTH)
     check_depth(deepest)
     given = {**settings, "max_depth": tuple(range(min(1, deepest), deepest + 1))}
-    return OptimalTreeCV(cv=folds, verbose=1, **given).fit(features, labels, **more)
+    search = {"tree": OptimalTreeCV, "regressor": OptimalTreeRegressorCV}[model]
+    return search(cv=folds, verbose=1, **given).fit(features, labels, **more)
 
 
 def size_answer(tree: Any) -> dict[str, Any]:
-    """The results of an :class:`OptimalTreeCV` as an answer with the schema :data:`SIZE`."""
+    """The results of :func:`choose_size` as an answer with the schema :data:`SIZE`."""
     found = tree.cv_results_
     candidates = [
         {

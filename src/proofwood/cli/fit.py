@@ -205,7 +205,7 @@ def fit(
         fitted = learn(model, settings, features, labels, **given_rows)
     else:
         of_folds = {} if groups is None else {"groups": table.get_column(groups).to_numpy()}
-        fitted = choose_size(folds, {**settings, "scoring": scoring}, features, labels, **given_rows, **of_folds)
+        fitted = choose_size(model, folds, {**settings, "scoring": scoring}, features, labels, **given_rows, **of_folds)
     tree = fitted if folds is None else fitted.best_estimator_
     for model_of_file in {id(fitted): fitted, id(tree): tree}.values():
         model_of_file.hints_ = (*cells.hints, *model_of_file.hints_)

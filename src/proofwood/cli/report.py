@@ -16,6 +16,7 @@ from proofwood.cli.answers import (
     NUMBER,
     PROOF,
     TEXT,
+    described,
     listing,
     model_answer,
     nullable,
@@ -36,6 +37,16 @@ if TYPE_CHECKING:
 
 MOST_CLASSES = 12
 """Classes whose recall and precision are printed."""
+_NUMBER_FIGURES = record(
+    {
+        "rows": INTEGER,
+        "squared": described(NUMBER, "root mean squared error"),
+        "absolute": described(NUMBER, "mean absolute error"),
+        "baseline_squared": NUMBER,
+        "baseline_absolute": NUMBER,
+    },
+    "errors of predicted numbers, and those of the mean of the training rows",
+)
 FITTED = {
     "model": MODEL,
     "proof": PROOF,
@@ -45,10 +56,11 @@ FITTED = {
                 "score": TEXT,
                 "mean": nullable(NUMBER, "mean over the folds"),
                 "error": nullable(NUMBER, "standard error of the mean"),
-                "baseline": nullable(NUMBER, "mean score of always predicting the most frequent class"),
+                "baseline": nullable(NUMBER, "mean score of always predicting the most frequent class, or the mean"),
                 "folds": INTEGER,
                 "classes": listing(record({"label": TEXT, "rows": INTEGER, "predicted": INTEGER, "right": INTEGER})),
-            }
+            },
+            more={"numbers": _NUMBER_FIGURES},
         ),
         "scores of the chosen size on held-out rows, with --cv; else null",
     ),

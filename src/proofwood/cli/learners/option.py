@@ -102,6 +102,14 @@ ENGINE = Option("engine", str, "Search engine: auto, search or paper.", values=(
 """Option of learners with one search and the method of their paper."""
 MAX_THRESHOLDS = Option("max_thresholds", int, "Most thresholds per column.")
 """Option of learners over tests."""
+CV = Option(
+    "cv",
+    int,
+    "Choose depth (up to --max-depth) and price of leaves by cross-validation; 5 folds without a number.",
+    "FOLDS",
+    alone=(5, "folds"),
+)
+"""Option of learners whose size a cross-validation can choose."""
 CHECKPOINT = Option(
     "checkpoint", str, "Save the state of the search here, every 30 s; the same fit continues from it.", "FILE"
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proofwood.cli.learners.option import CHECKPOINT, LearnerOptions, Option, Predicts
+from proofwood.cli.learners.option import CHECKPOINT, CV, LearnerOptions, Option, Predicts
 from proofwood.cli.learners.tree import max_gap
 
 REGRESSOR = LearnerOptions(
@@ -16,6 +16,7 @@ REGRESSOR = LearnerOptions(
         ),
         Option("alpha", float, "Price per leaf, as a share of what a single leaf costs; 0 by default."),
         Option("min_samples_leaf", int, "Least rows per leaf."),
+        CV,
         Option(
             "max_gap",
             str,

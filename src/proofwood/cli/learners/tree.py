@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from proofwood.cli.corrections import label_of
-from proofwood.cli.learners.option import CHECKPOINT, FromTable, LearnerOptions, Option
+from proofwood.cli.learners.option import CHECKPOINT, CV, FromTable, LearnerOptions, Option
 from proofwood.cli.options import count_or_share
 from proofwood.exceptions import DataError
 
@@ -71,13 +71,7 @@ TREE = LearnerOptions(
         ),
         Option("alpha", float, "Price per leaf, as a share of all rows; 0 by default."),
         Option("min_samples_leaf", int, "Least rows per leaf."),
-        Option(
-            "cv",
-            int,
-            "Choose depth (up to --max-depth) and price of leaves by cross-validation; 5 folds without a number.",
-            "FOLDS",
-            alone=(5, "folds"),
-        ),
+        CV,
         Option("max_gap", str, "Permitted distance to the optimum: errors (5) or a share (0.01).", "GAP", read=max_gap),
         CHECKPOINT,
     ),
