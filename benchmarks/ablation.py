@@ -37,6 +37,7 @@ RULES = {
     "feature_bounds": Rule("bounds between neighbouring subproblems", {"feature_bounds": False}),
     "depth_two": Rule("the batched routine (Algorithm 2)", {"depth_two": False}),
     "stump_bounds": Rule("logarithms only where a cheap bound asks for them", {"stump_bounds": False}),
+    "coarse": Rule("coarse walks over many columns before the exact ones", {"coarse": False}),
     "cache": Rule("solved subproblems are kept", {"cache": False}),
     "blocks": Rule("bounds by blocks of rows, which a proof does not need", {"blocks": False}),
     "merge_rows": Rule("rows of equal values become one", {"merge_rows": False}),

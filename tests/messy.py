@@ -864,12 +864,14 @@ def _amounts(draft: Draft) -> list[float]:
 @mess("a target of prices", "class refusal points")
 def _(draft: Draft) -> None:
     _prices(draft, 2)
+    draft.fitting += ["--model", "tree"]
     draft.refused = "--bands"
 
 
 @mess("a target of whole prices", "class refusal")
 def _(draft: Draft) -> None:
     _prices(draft, None)
+    draft.fitting += ["--model", "tree"]
     draft.refused = "--bands"
 
 

@@ -350,7 +350,9 @@ def test_the_command_line_goes_on(tmp_path: Path) -> None:
     assert "--cv" in failed("fit", data, "--target", "y", "--cv", 3, "--checkpoint", path)
     assert "same file" in failed("fit", data, "--target", "y", "--out", path, "--checkpoint", path)
     assert "is an input file" in failed("fit", data, "--target", "y", "--checkpoint", data)
-    assert "only of tree and bdd" in failed("fit", data, "--target", "y", "--model", "diagram", "--checkpoint", path)
+    assert "only of tree, regressor, survival, policy and bdd" in failed(
+        "fit", data, "--target", "y", "--model", "diagram", "--checkpoint", path
+    )
 
 
 # ------------------------------------------------------------------------------------------------------- full disks

@@ -231,9 +231,8 @@ def test_labels_of_parquet_come_back(tmp_path, kind):
         pl.Series([{"a": 1}, {"a": 2}]),
         pl.Series([b"\xff", b"\x00"]),
         pl.Series([None, None]),
-        pl.Series([1.5, 2.25]),
     ],
-    ids=["list", "struct", "binary", "null", "continuous"],
+    ids=["list", "struct", "binary", "null"],
 )
 def test_labels_that_are_none_are_refused_before_the_search(tmp_path, labels):
     pl.DataFrame({"x": [0, 1, 0, 1], "y": labels.gather([0, 1, 0, 1])}).write_parquet(tmp_path / "data.parquet")

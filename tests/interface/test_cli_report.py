@@ -114,7 +114,7 @@ def test_ways_out_are_options_on_the_command_line_and_parameters_in_python(tmp_p
 def test_errors_name_options_on_the_command_line(tmp_path):
     prices = pl.DataFrame({"a": range(40), "y": [k * 1.5 for k in range(40)]})
     prices.write_csv(tmp_path / "t.csv")
-    said = failed("fit", tmp_path / "t.csv", "--target", "y")
+    said = failed("fit", tmp_path / "t.csv", "--target", "y", "--model", "tree")
     assert "with --bands 5 for five bands" in said
     assert "bands=" not in said
     with pytest.raises(DataError, match=r"with bands=5 for five bands .* or bands=\[100, 200\] for edges"):

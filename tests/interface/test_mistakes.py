@@ -82,7 +82,7 @@ KINDS = [
     row(
         "A price is given to the command line",
         with_table("fit", "--target", "income"),
-        error("--bands"),
+        hint("a tree of numbers", "--bands 5 for classes"),
     ),
     row(
         "The target has gaps, so that 0 and 1 are floats",

@@ -179,7 +179,7 @@ def test_a_limit_leaves_out_candidates_and_says_so(monkeypatch):
 
     monkeypatch.setattr(candidates.time, "monotonic", clock)
     with pytest.warns(OptimalityWarning, match=r"\d+ of 36 candidates were not tried in every fold"):
-        tree = OptimalTreeCV(range(6), cv=2, time_limit=3.0).fit(X, y)
+        tree = OptimalTreeCV(range(6), cv=2, time_limit=6.0).fit(X, y)
     assert 1 <= len(tree.cv_results_["params"]) < 36
     with pytest.raises(TimeoutError, match="before the first candidate was fitted in every fold"):
         OptimalTreeCV(cv=2, time_limit=0.05).fit(X, y)

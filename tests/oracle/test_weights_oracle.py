@@ -20,7 +20,7 @@ from proofwood import (
     OptimalTreeClassifier,
     load,
 )
-from proofwood.estimators import optimal_diagram, optimal_tree
+from proofwood.estimators import optimal_diagram, tree_learner
 from proofwood.model.sums import exact_sum, exact_sums, rounded_down, rounded_up
 from proofwood.problem.objectives import LARGEST_TOTAL, integer_weights
 from proofwood.result import Result, Status, bounded_by
@@ -93,8 +93,8 @@ def test_a_search_that_was_ended_leaves_the_proof_open(cause: str, monkeypatch: 
         stats = replace(result.stats, stopped_by=cause)
         return replace(result, status=Status.FEASIBLE, lower_bound=0.0, stats=stats)
 
-    solve = optimal_tree.solve
-    monkeypatch.setattr(optimal_tree, "solve", ended)
+    solve = tree_learner.solve
+    monkeypatch.setattr(tree_learner, "solve", ended)
     with pytest.warns(OptimalityWarning):
         tree = halves().fit(*HALVES, sample_weight=SLIPS)
     assert (tree.status_, tree.lower_bound_, tree.result_.stats.stopped_by) == ("feasible", 0, cause)

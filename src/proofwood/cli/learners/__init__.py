@@ -103,4 +103,5 @@ def _require_option(name: str, option: str) -> None:
         return
     having = [other for other, own in OPTIONS.items() if option in own.by_name]
     flag = all_options()[option].flag
-    raise DataError(f"{flag} is not an option of --model {name}, only of {' and '.join(having)}: leave it out")
+    others = " and ".join([", ".join(having[:-1]), having[-1]] if having[1:] else having)
+    raise DataError(f"{flag} is not an option of --model {name}, only of {others}: leave it out")

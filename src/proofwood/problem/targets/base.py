@@ -21,6 +21,8 @@ from proofwood.problem.whole_numbers import LARGEST_SUM, WholeNumbers, exact_int
 UNIT_BITS = 46
 """A unit of rounded costs is at least 2 to this power times smaller than the cost of a single leaf: finer ones leave
 more sides open to rounding, coarser ones a wider gap: decisions/0093-tasks."""
+LOG_UNIT_BITS = 40
+"""The same for costs with logarithms, whose kernels know a cost to 2**-45: finer units leave more sides open."""
 LARGEST_SHIFT = 60
 Integers = npt.NDArray[Any]
 """Whole numbers: int64, or Python integers where these exceed it."""

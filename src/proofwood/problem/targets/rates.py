@@ -14,6 +14,7 @@ from proofwood.exceptions import DataError
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.problem.targets.base import (
     LARGEST_SHIFT,
+    LOG_UNIT_BITS,
     Integers,
     Moved,
     RoundedTarget,
@@ -99,6 +100,8 @@ class Rates(RoundedTarget):
     DataError
         If an exposure is not above 0, an amount is below 0, or float64 cannot hold a rate.
     """
+
+    unit_bits: int = LOG_UNIT_BITS
 
     task = "deviance"
     named = "deviance"

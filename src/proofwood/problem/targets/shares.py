@@ -12,7 +12,7 @@ import numpy as np
 
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import IntArray
-from proofwood.problem.targets.base import Integers, Moved, RoundedTarget, Weighted, exact_dots
+from proofwood.problem.targets.base import LOG_UNIT_BITS, Integers, Moved, RoundedTarget, Weighted, exact_dots
 from proofwood.problem.targets.logarithms import PLACES, log_of
 
 MOST_CLASSES = 16
@@ -85,8 +85,11 @@ class ClassShares(RoundedTarget):
         return sums.index(max(sums))
 
 
+@dataclass(frozen=True, eq=False)
 class LogLoss(ClassShares):
     r"""Class shares by logarithmic loss: a row of weight :math:`w` costs :math:`-w \log p` of its class."""
+
+    unit_bits: int = LOG_UNIT_BITS
 
     task = "log_loss"
     named = "log loss"
