@@ -40,7 +40,8 @@ class OptimalPolicyTree(NumberLearner):
 
     Each row has a reward for each action, and the tree assigns one action to each leaf: the one of the greatest reward
     there [1]_. Rewards of a randomised experiment, or doubly robust scores of observed data, make it a policy. Rewards
-    are not rounded: a completed search proves the tree optimal.
+    of few digits are not rounded, and a completed search proves the tree optimal; others are rounded to multiples of a
+    unit, and it is proved optimal up to what that can change.
 
     Parameters
     ----------

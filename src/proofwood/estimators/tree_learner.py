@@ -1,4 +1,4 @@
-"""The learner of the tree of least cost within a depth, for any target.
+"""The learner of the tree of least cost within a depth, for any target: decisions/0096-learners-of-every-target.
 
 Below the class: its problem over a table, with the views of the columns, and the way back from them.
 """

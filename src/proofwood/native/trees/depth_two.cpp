@@ -72,12 +72,12 @@ bool DepthTwo::run_seeds(Subproblem& subproblem) {
 bool DepthTwo::exhaust(Subproblem& subproblem, bool base_known, bool report) {
   Rows& rows = *subproblem.rows;
   IntervalQueue& queue = subproblem.queue;
-  std::size_t bounded = 0;  // intervals and points that coarse walks made since the last look at what is left of them
+  std::size_t made = 0;  // intervals and points that coarse walks made since the last look at what is left of them
   if (const std::size_t open = queue.open_below(subproblem.cutoff()); open > kManyOpen && coarse_.serves(rows)) {
     coarse_.begin(rows);
     for (std::size_t left = open; left > 0; left -= std::min(left, coarse_.room()))
       if (!bound_many(subproblem)) return false;
-    bounded = 3 * open;
+    made = 3 * open;
   }
   while (fill_batch(queue, static_cast<std::size_t>(costs->room()) - (base_known ? 0 : 1), subproblem.cutoff(),
                     kEveryPosition)) {
@@ -95,13 +95,13 @@ bool DepthTwo::exhaust(Subproblem& subproblem, bool base_known, bool report) {
     for (std::size_t l = 0; l < candidates; ++l) take_lane(subproblem, l);
     if (report && subproblem.upper < before) shared_.run.offer(subproblem.upper, subproblem.plan);
     put_back(queue, subproblem.cutoff());
-    if (bounded == 0) continue;
+    if (made == 0) continue;
     const std::size_t open = queue.open_below(subproblem.cutoff());
-    if (open > bounded / 2) {  // walks that close little cost more than they save
-      bounded = 0;
+    if (open > made / 2) {  // walks that close little cost more than they save
+      made = 0;
     } else if (open > kManyOpen) {
       if (!bound_many(subproblem)) return false;
-      bounded = open + 2 * splits_.size();
+      made = open + 2 * splits_.size();
     }
   }
   return true;
