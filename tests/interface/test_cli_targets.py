@@ -216,6 +216,20 @@ def test_policies(at):
     assert "expected 2 columns" in failed("evaluate", at / "single.json", at / "campaign.csv")
 
 
+def test_a_budget_of_actions(at):
+    actions = [word for name in ("none", "mail", "call") for word in ("--target", name)]
+    out = at / "limited.json"
+    worked("fit", at / "campaign.csv", *actions, "--max-depth", 1, "--budget", "mail=0.2,call=0.3", "--out", out)
+    policy = proofwood.load(out)
+    assert policy.budget == {"mail": 0.2, "call": 0.3}
+    assert policy.shares_[1] <= 0.2
+    assert policy.shares_[2] <= 0.3
+    for share, words in (("mail=x", "such as treat=0.5"), ("post=0.2", "expected one of 'none', 'mail', 'call'")):
+        assert words in failed("fit", at / "campaign.csv", *actions, "--budget", share)
+    few = worked("fit", at / "campaign.csv", *actions, "--max-depth", 1, "--budget", "0", "--min-samples-action", 5)
+    assert "mail or call for 0% of the training weight" in few
+
+
 def test_survival_times(at):
     of_times = ["--target", "time", "--target", "died"]
     fit = ["fit", at / "times.csv", *of_times, "--model", "survival", "--max-depth", 1, "--out", at / "times.json"]
