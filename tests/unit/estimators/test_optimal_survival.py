@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -136,7 +137,7 @@ def test_targets_are_read_in_every_form():
         (X, np.column_stack([y["time"], y["event"]])),
         (X, frame[["died", "days"]]),
         (frame, ["days", "died"]),
-        (frame.to_pandas(), ["died", "days"]),
+        (pd.DataFrame(frame.to_dict(as_series=False)), ["died", "days"]),
     ):
         tree = OptimalSurvivalTree(1).fit(*given)
         assert tree.objective_ == expected.objective_

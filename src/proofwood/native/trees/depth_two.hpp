@@ -41,7 +41,7 @@ class DepthTwo : public StumpBatch {
   // gets what its best stump alone gets wrong, or more. False if stopped (level_bounds.cpp).
   bool bound_level_roots(Rows& rows, const std::vector<u32>& columns, std::vector<i64>& bounds);
 
-  void forget() {
+  void forget_all() {
     StumpBatch::forget();
     coarse_.forget();
   }

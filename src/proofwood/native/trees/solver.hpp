@@ -42,7 +42,7 @@ class Solver {
   }
   void forget() {  // gives back its memory; nothing can be solved after it
     levels_.clear();
-    depth_two.forget();
+    depth_two.forget_all();
   }
   bool batched(int depth) const { return depth == 2 && shared.settings.rules.depth_two; }
   // Sets of levels at the root of a subproblem whose thresholds are done; `base`: bound of trees of depth one less.
