@@ -159,7 +159,12 @@ def test_the_twin_of_numbers_has_their_means_and_spreads(sets):
     made = model.to_sklearn(frame, y, weights, sets=sets)
     steps, twin = (made[:-1], made[-1]) if hasattr(made, "steps") else (None, made)
     X = model.to_numbers(frame) if steps is None else steps.transform(model.to_numbers(frame))
-    passes, tree = twin.decision_path(X.astype(np.float32)).toarray().astype(bool), twin.tree_
+    tree, leaf = twin.tree_, twin.apply(X)
+    below = np.eye(tree.node_count, dtype=bool)  # whether a leaf is below a node; decision_path of 1.6 forgets gaps
+    for node in range(tree.node_count - 1, -1, -1):
+        if tree.children_left[node] >= 0:
+            below[node] |= below[tree.children_left[node]] | below[tree.children_right[node]]
+    passes = below.T[leaf]
     assert tree.weighted_n_node_samples[0] == weights.sum()
     for node in range(tree.node_count):
         at = passes[:, node]
