@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -168,19 +169,17 @@ def _classes(model: Any, features: Any, labels: Any) -> tuple[dict[str, Any], Ca
 def _numbers(model: Any, features: Any, numbers: Any) -> tuple[dict[str, Any], Callable[[], None]]:
     import numpy as np
 
+    from proofwood.estimators.validation import errors_of, measures_of
+
     mean = float(model.model_.values[0, 0])
-    off, of_mean = numbers - model.predict(features), numbers - mean
-    around = numbers - numbers.mean()
+    squared, absolute, r2 = measures_of(numbers, model.predict(features))
+    of_mean = errors_of(numbers, np.full(numbers.shape, mean))
     answer = {
         "rows": int(numbers.size),
-        "r2": None if not around.any() else 1 - float((off @ off) / (around @ around)),
-        "root_mean_squared_error": float(np.sqrt(np.mean(off**2))),
-        "mean_absolute_error": float(np.abs(off).mean()),
-        "baseline": {
-            "number": mean,
-            "root_mean_squared_error": float(np.sqrt(np.mean(of_mean**2))),
-            "mean_absolute_error": float(np.abs(of_mean).mean()),
-        },
+        "r2": None if math.isnan(r2) else r2,
+        "root_mean_squared_error": squared,
+        "mean_absolute_error": absolute,
+        "baseline": {"number": mean, "root_mean_squared_error": of_mean[0], "mean_absolute_error": of_mean[1]},
     }
     return answer, lambda: _print_numbers(answer)
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from proofwood.drift.parts import NumberDrift
+from proofwood.estimators.validation import errors_of
 from proofwood.language import gettext, marked
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 
@@ -36,7 +37,7 @@ def number_drift(model: Any, ends: IntArray, targets: FloatArray, leaf: int | No
     if table.n_labels > 1:
         now = _mean(targets[np.arange(ends.size), table.label[ends]])
         return NumberDrift(gettext(REWARD), _reward(table, leaves), now)
-    now = math.sqrt(_mean((targets[:, 0] - table.values[ends, 0]) ** 2))
+    now = errors_of(targets[:, 0], table.values[ends, 0])[0] if ends.size else math.nan
     of_squares = model.result_.unit.startswith("squared error")
     then = _error(table, leaves) if of_squares else math.nan
     found = model.validation_

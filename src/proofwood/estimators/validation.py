@@ -124,6 +124,13 @@ class NumberFigures:
         return cls(saved["rows"], *errors)
 
 
+def measures_of(numbers: FloatArray, predicted: FloatArray) -> tuple[float, float, float]:
+    """Root mean squared error, mean absolute error and R²; NaN for R² if all numbers are equal."""
+    squared, absolute = errors_of(numbers, predicted)
+    spread = errors_of(numbers, np.full(numbers.shape, numbers.mean()))[0]
+    return squared, absolute, math.nan if spread == 0 else 1 - (squared / spread) ** 2
+
+
 def errors_of(numbers: FloatArray, predicted: FloatArray) -> tuple[float, float]:
     """The root of the mean squared error, and the mean absolute error, of equally weighted rows."""
     away = predicted - numbers

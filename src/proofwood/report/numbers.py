@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from proofwood.estimators.validation import Validation, errors_of
+from proofwood.estimators.validation import Validation, errors_of, measures_of
 from proofwood.language import gettext, ngettext, number
 from proofwood.model import evaluate
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
@@ -178,7 +178,7 @@ def beside(words: Words, seen: NumberedRows, fresh: NumberedRows | None, validat
     for name, rows in ((gettext("new rows"), fresh), (gettext("training rows"), seen)):
         if rows is not None:
             truth = rows.targets[:, 0]
-            parts.append((name, _measures(truth, rows.predicted), _measures(truth, np.full(rows.n_rows, mean))))
+            parts.append((name, measures_of(truth, rows.predicted), measures_of(truth, np.full(rows.n_rows, mean))))
     names = (gettext("root mean squared error"), gettext("mean absolute error"), "R²")
     lines = [
         [f"{measure}, {name}", *((_r2 if k == 2 else told)(of[k]) for of in (ours, base))]
@@ -191,13 +191,6 @@ def beside(words: Words, seen: NumberedRows, fresh: NumberedRows | None, validat
 
 def _r2(value: float) -> str:
     return number(f"{value:z.3f}") if math.isfinite(value) else "–"
-
-
-def _measures(truth: FloatArray, predicted: FloatArray) -> tuple[float, float, float]:
-    """Root mean squared error, mean absolute error and R²; NaN for R² if all numbers are equal."""
-    squared, absolute = errors_of(truth, predicted)
-    spread = errors_of(truth, np.full(truth.size, truth.mean()))[0]
-    return squared, absolute, math.nan if spread == 0 else 1 - (squared / spread) ** 2
 
 
 def _actions(words: Words, rows: NumberedRows) -> dict[str, Any]:
