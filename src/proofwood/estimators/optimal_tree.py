@@ -210,8 +210,7 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
         return self._with_costs(rows, getattr(self, "_given_costs", None))
 
     def _read_again(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None) -> ClassRows:
-        rows = super()._read_again(X, y, sample_weight)
-        return self._with_costs(rows, getattr(self, "_given_costs", None))
+        return self._with_costs(super()._read_again(X, y, sample_weight), getattr(self, "_given_costs", None))
 
     def _any_rows(self, X: FloatArray) -> ClassRows:
         return self._with_costs(super()._any_rows(X), None)
@@ -330,8 +329,12 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
         Raises
         ------
         ValueError
-            If ``y`` has a label that was not seen in training, or ``X`` does not fit the model.
+            If ``y`` has a label that was not seen in training, ``X`` does not fit the model, or the model was learned
+            from costs of each row, and ``costs`` is None.
         """
+        check_is_fitted(self)
+        if costs is None and self.cost_matrix is None and self.unavoidable_cost_ is not None:
+            raise ValueError("the tree was learned from costs of each row: pass costs for these rows, too")
         with self._given(costs):
             return self._recount(X, y, sample_weight)
 

@@ -130,3 +130,12 @@ def test_costs_that_cannot_be_used(parameters, given, message):
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match=message):
         OptimalTreeClassifier(1, **parameters).fit(X, y, **given)
+
+
+def test_a_tree_of_costs_per_row_is_recounted_with_costs_alone():
+    X, y = load_iris(return_X_y=True)
+    costs = np.random.default_rng(0).integers(0, 9, (150, 3)).astype(float)
+    tree = OptimalTreeClassifier(1).fit(X, y, costs=costs)
+    assert tree.recount(X, y, costs=costs) == tree.objective_
+    with pytest.raises(ValueError, match="pass costs for these rows, too"):
+        tree.recount(X, y)
