@@ -125,10 +125,13 @@ class NumberLearner(TreeLearner[NumberRows]):
     def _read_again(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None) -> NumberRows:
         X, y = features_and_labels(X, y, several=self._several_targets, labels=False)
         columns, target = self._rows(X), np.asarray(self._target_of(y))
-        if target.shape[0] != columns.shape[0]:
-            n, given = columns.shape[0], target.shape[0]
-            raise ValueError(f"X has {n} rows and y has {given} targets: pass one target for each row")
+        self._require_as_many(target, columns.shape[0], "y")
         return self._read_target(columns, target, sample_weight, [])
+
+    def _require_as_many(self, targets: FloatArray, n_rows: int, name: str) -> None:
+        """Raise ValueError unless there are targets, one for each row; ``name`` is what the message calls them."""
+        if targets.shape[0] != n_rows or not n_rows:
+            raise ValueError(f"{name} has {targets.shape[0]} targets for {n_rows} rows: expected one for each row")
 
     def _rows_and_targets(self, X: Any, y: Any, name: str = "y") -> tuple[FloatArray, FloatArray]:
         """Rows as numbers, and their targets, (n_rows, k) as the model reads them.
@@ -145,9 +148,7 @@ class NumberLearner(TreeLearner[NumberRows]):
     def _new_targets(self, y: Any, n_rows: int, name: str) -> FloatArray:
         """(n_rows, k) targets of new rows; parameters and errors as in :meth:`_rows_and_targets`."""
         targets = self._rows_of(np.asarray(self.to_targets(y)))[0]
-        if targets.shape[0] != n_rows or not n_rows:
-            given = targets.shape[0]
-            raise ValueError(f"{name} has {given} targets for {n_rows} rows: expected one for each row")
+        self._require_as_many(targets, n_rows, name)
         return targets
 
     def _coloured_rows(self, X: Any, y: Any, name: str) -> tuple[FloatArray, IntArray]:
@@ -166,7 +167,14 @@ class NumberLearner(TreeLearner[NumberRows]):
         return False
 
     def _posed_rows(self, X: FloatArray, given: NumberRows, by_sets: Collection[int]) -> TreeProblem:
-        return TreeProblem.by_sums(X, given.targets, self._kind, sample_weight=given.weights, **self._limits_of_trees)
+        return TreeProblem.by_sums(
+            X,
+            given.targets,
+            self._kind,
+            sample_weight=given.weights,
+            deadline=self._deadline,
+            **self._limits_of_trees,
+        )
 
     def _model_notes(self) -> list[Hint]:
         return small_leaves(self.model_, self.get_params(deep=False))

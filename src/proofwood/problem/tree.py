@@ -131,6 +131,7 @@ class TreeProblem:
         min_samples_leaf: int = 1,
         min_weight_fraction_leaf: float = 0.0,
         max_gap: float = 0.0,
+        deadline: float | None = None,
     ) -> TreeProblem:
         """A problem of a target by sums, such as numbers.
 
@@ -142,15 +143,20 @@ class TreeProblem:
             weight
         alpha : price of a leaf beyond the first as a share of what a single leaf costs, in [0, 1]
         max_gap : a share of what a single leaf costs, in [0, 1)
+        deadline : time of ``time.monotonic()`` until which the numbers are read; None for no limit
 
         Raises
         ------
+        OutOfTime
+            If logarithms of the numbers take longer.
         ValueError
             If a value is outside its range, or a cost beyond float64; the message gives the range.
         """
         numbers = np.asarray(targets, dtype=np.float64)
         X, (kept, weights) = _checked(X, numbers.shape[:1], sample_weight, max_depth, min_samples_leaf)
         target = make(numbers[kept].reshape(kept.size, -1), weights)
+        if isinstance(target, RoundedTarget):
+            target = replace(target, deadline=deadline)
         if target.most_columns is not None and target.numbers.shape[1] > target.most_columns:
             raise DataError(
                 f"the target has {target.numbers.shape[1]} columns: {target.named} is of up to {target.most_columns}"

@@ -360,9 +360,11 @@ class RoundedTarget(SumTarget):
     Parameters
     ----------
     unit_bits : a unit is about 2 to this power times smaller than the cost of a single leaf
+    deadline : time of ``time.monotonic()`` at which slow reading of the numbers ends with OutOfTime; None for no limit
     """
 
     unit_bits: int = UNIT_BITS
+    deadline: float | None = None
 
     rounded = True
 

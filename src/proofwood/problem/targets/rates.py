@@ -12,6 +12,7 @@ import numpy as np
 
 from proofwood.exceptions import DataError
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
+from proofwood.problem.ranked import require_time
 from proofwood.problem.targets.base import (
     LARGEST_SHIFT,
     LOG_UNIT_BITS,
@@ -26,6 +27,8 @@ from proofwood.problem.targets.base import (
 from proofwood.problem.targets.logarithms import PLACES, log_of
 from proofwood.problem.whole_numbers import LARGEST_SUM, exact_integers, whole_numbers
 
+CLOCK_ROWS = 4096
+"""Rows between two looks at the clock."""
 OWN_BITS = 38
 """The native search counts the cost of a row by itself up to 2 to minus this power."""
 DECIDED_BITS = 79
@@ -48,11 +51,16 @@ class Deviances(NamedTuple):
     rank: IntArray
 
     @classmethod
-    def of(cls, exposure: Integers, amount: Integers) -> Deviances:
-        """From exposures and amounts of at most 53 bits: of such quotients, equal ones alone have equal logarithms."""
+    def of(cls, exposure: Integers, amount: Integers, deadline: float | None) -> Deviances:
+        """From exposures and amounts of at most 53 bits: of such quotients, equal ones alone have equal logarithms.
+
+        Raise OutOfTime at the deadline.
+        """
         known: dict[tuple[int, int], int] = {}
-        logs = []
+        logs: list[int] = []
         for part, whole in zip(amount.tolist(), exposure.tolist(), strict=True):
+            if len(logs) % CLOCK_ROWS == 0:
+                require_time(deadline)
             if (part, whole) not in known:
                 divisor = math.gcd(part, whole)
                 known[part, whole] = log_of(part // divisor, whole // divisor) if part else 0
@@ -138,7 +146,7 @@ class Rates(RoundedTarget):
             values, unit = (whole.values + whole.zero, whole.unit) if whole.error == 0 else exact_integers(numbers)
             found.append(values)
             units.append(unit)
-        return Deviances.of(*found), units[0], units[1]
+        return Deviances.of(found[0], found[1], self.deadline), units[0], units[1]
 
     @cached_property
     def given(self) -> tuple[Deviances, int, Weighted]:
@@ -154,7 +162,7 @@ class Rates(RoundedTarget):
         most = Fraction(2 * self._moved(real, exposure, amount, shifts[0][1], power))
         moved = Moved(shift=most * unit * self.weights.unit)
         weighted = Weighted(np.column_stack([exposure, amount]), unit, moved)
-        return (real, power, weighted) if exact else (Deviances.of(exposure, amount), 0, weighted)
+        return (real, power, weighted) if exact else (Deviances.of(exposure, amount, self.deadline), 0, weighted)
 
     @staticmethod
     def _moved(given: Deviances, exposure: IntArray, amount: IntArray, place: int, power: int) -> float:
