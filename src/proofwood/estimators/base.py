@@ -271,7 +271,7 @@ class ProvedLearner(FittedModel, Generic[Rows]):
     def _read_rows(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None) -> Rows:
         """Return the training rows as numbers, and set the fitted attributes that describe the table."""
         self.target_name_ = target_name(y)
-        rows = features_and_labels(X, y, labels=self._has_labels)
+        rows = features_and_labels(X, y, several=self._several_targets, labels=self._has_labels)
         columns, target = training_data(
             self, *rows, self._read_training, self._training_target_of, several=self._several_targets
         )

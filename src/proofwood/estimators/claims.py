@@ -18,7 +18,7 @@ from proofwood.estimators.constraints import FairnessConstraint, MinSamples, che
 from proofwood.estimators.number_learner import NumberLearner
 from proofwood.estimators.optimal_diagram import OptimalDiagramClassifier
 from proofwood.estimators.optimal_policy import OptimalPolicyTree
-from proofwood.estimators.reporting import SIZES
+from proofwood.estimators.reporting import COUNTS, SIZES
 from proofwood.estimators.tree_learner import TreeLearner
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.result import Result, Status
@@ -28,9 +28,8 @@ LOSS_SHARE = 1e-9
 ROUNDING_SHARE = 1e-3
 """Largest gap that rounding may leave in a result of status "within_gap", as a share of the total weight."""
 
-_ERRORS = ("errors", "weighted errors")
 _UNITS = {
-    "OptimalBDDClassifier": (*_ERRORS, *(f"{unit} + price of nodes" for unit in _ERRORS), "features"),
+    "OptimalBDDClassifier": (*COUNTS, *(f"{unit} + price of nodes" for unit in COUNTS), "features"),
     "MinimalTreeClassifier": ("depth", "nodes"),
     "OptimalDiagramClassifier": ("share",),
 }
@@ -67,7 +66,7 @@ def _require_kind(estimator: ProvedLearner[Any]) -> None:
         if table.values is not None:
             raise ValueError(f"nodes have values, but {type(estimator).__name__} predicts classes")
         unit = estimator.result_.unit
-        if (table.loss is not None) != (unit.partition(" + ")[0] not in (*_ERRORS, *SIZES)):
+        if (table.loss is not None) != (unit.partition(" + ")[0] not in (*COUNTS, *SIZES)):
             known = "no loss" if table.loss is None else "a loss"
             raise ValueError(f"nodes have {known}, but the unit is {unit!r}")
         return
@@ -203,7 +202,7 @@ def _require_action_limits(estimator: ProvedLearner[Any]) -> None:
     """Raise ValueError if the leaves give an action more weight than its budget, or to too few rows."""
     if not isinstance(estimator, OptimalPolicyTree):
         return
-    table, limits = estimator.model_, estimator._limits_on(estimator.actions_.size)
+    table, limits = estimator.model_, estimator._limits
     ends = np.flatnonzero(table.feature == LEAF)
     for budget in limits.budgets:
         given = float(table.weight[ends, 0][np.array(budget.actions)[table.label[ends]]].sum())
@@ -231,7 +230,7 @@ def _require_objective(estimator: ProvedLearner[Any]) -> None:
         counted = _counted(estimator, unit)
         if not math.isfinite(claimed):
             raise ValueError(f"objective is {claimed!r}, expected a finite number")
-        exact = unit in ("depth", "nodes", "splits", "features") or (unit in _ERRORS and _whole(table))
+        exact = unit in ("depth", "nodes", "splits", "features") or (unit in COUNTS and _whole(table))
         if abs(claimed - counted) > (0.0 if exact else _slack(table, unit)):
             raise ValueError(f"objective is {claimed!r} {unit}, but a recount of the model gives {counted!r}")
 
@@ -258,7 +257,7 @@ def _counted(estimator: ProvedLearner[Any], unit: str) -> float:
     wrong, total = math.fsum(weight.ravel().tolist()), _total(table)
     base, _, priced = unit.partition(" + price of ")
     alpha = float(getattr(estimator, "alpha", 0.0))
-    if base in _ERRORS and priced in ("", "leaves", "nodes"):
+    if base in COUNTS and priced in ("", "leaves", "nodes"):
         size = {"": 0, "leaves": table.n_leaves - 1, "nodes": table.n_splits}[priced]
         return wrong + alpha * total * size
     if unit == "share" and isinstance(estimator, OptimalDiagramClassifier):

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from proofwood.arguments import is_integer
 from proofwood.data.frames import as_frame, is_frame
 from proofwood.engines.trees.limited import solve_limited
-from proofwood.estimators.input import features_and_labels, row_weights
+from proofwood.estimators.input import row_weights
 from proofwood.estimators.number_learner import NumberLearner, NumberRows, rows_text
 from proofwood.estimators.shared_docs import documented
 from proofwood.estimators.tree_learner import PosedTree
@@ -187,14 +187,14 @@ class OptimalPolicyTree(NumberLearner):
         OptimalityWarning
             If a limit or Ctrl-C ended the search before the proof. The estimator then has the best model found so far.
         """
-        X, y = features_and_labels(X, y, several=True)
-        named = is_frame(y) and as_frame(y).shape[1] > 1
-        self._names_of_actions = [str(name) for name in as_frame(y).columns] if named else None
-        try:
-            self._fit(X, y, sample_weight)
-        finally:
-            del self._names_of_actions
+        self._fit(X, y, sample_weight)
         return self
+
+    def _targets_of_training(self, y: Any) -> FloatArray:
+        rewards = super()._targets_of_training(y)
+        named = is_frame(y) and as_frame(y).shape[1] > 1
+        self.actions_ = np.array(list(map(str, as_frame(y).columns))) if named else np.arange(rewards.shape[1])
+        return rewards
 
     def _finish(self, problem: PosedTree) -> None:
         rewards = problem.problem.target
@@ -205,7 +205,7 @@ class OptimalPolicyTree(NumberLearner):
         self.value_bound_ = rounded_up(best - least / total) + 0.0  # not -0.0
 
     def _posed_rows(self, X: FloatArray, given: NumberRows, by_sets: Collection[int]) -> TreeProblem:
-        limits = self._limits_on(given.targets.shape[1])
+        limits = self._limits
         if limits == ActionLimits():
             return super()._posed_rows(X, given, by_sets)
         if self.checkpoint is not None:
@@ -213,15 +213,13 @@ class OptimalPolicyTree(NumberLearner):
         make = partial(LimitedRewards, limits=limits)
         return TreeProblem.by_sums(X, given.targets, make, sample_weight=given.weights, **self._limits_of_trees)
 
-    def _limits_on(self, n_actions: int) -> ActionLimits:
+    @property
+    def _limits(self) -> ActionLimits:
         """The limits of the parameters on actions."""
         least = self.min_samples_action
         if not is_integer(least) or least < 1:
             raise ValueError(f"min_samples_action={least!r} is not a number of rows: expected an integer from 1")
-        names = self.__dict__.get("_names_of_actions", getattr(self, "actions_", None))
-        if names is None or len(names) != n_actions:
-            names = range(n_actions)
-        return action_limits(self.budget, int(least), list(names))
+        return action_limits(self.budget, int(least), self.actions_.tolist())
 
     def _searched(
         self, problem: TreeProblem, limits: Limits, progress: Progress | None, file: SearchFile | None
@@ -294,8 +292,7 @@ class OptimalPolicyTree(NumberLearner):
         return np.asarray(targets.argmax(axis=1), dtype=np.int64)
 
     def _keep_target(self, rows: NumberRows) -> None:
-        names = self._names_of_actions
-        self.actions_ = np.arange(rows.targets.shape[1]) if names is None else np.array(names)
+        """Nothing: the actions are known since the target was read."""
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """(n_samples,) action of each row of ``X``."""
@@ -344,7 +341,7 @@ class OptimalPolicyTree(NumberLearner):
     def _fit_text(self) -> str:
         table = self.model_
         assert table.values is not None
-        single = max(self._limits_on(self.actions_.size).free(self.actions_.size), key=table.values[0].__getitem__)
+        single = max(self._limits.free(self.actions_.size), key=table.values[0].__getitem__)
         return gettext(
             "mean reward %(value)s on %(rows)s (%(single)s with %(action)s for all)",
             value=number(figure(self.value_)),
@@ -355,7 +352,7 @@ class OptimalPolicyTree(NumberLearner):
 
     def _facts(self) -> list[tuple[str, str]]:
         told = []
-        for budget in self._limits_on(self.actions_.size).budgets:
+        for budget in self._limits.budgets:
             given = float(self.shares_[list(budget.actions)].sum())
             told.append(
                 gettext(
@@ -379,7 +376,7 @@ class OptimalPolicyTree(NumberLearner):
 
     def _within_limits(self) -> str:
         """The limits on actions, in words that follow a claim; empty without one."""
-        limits = self._limits_on(self.actions_.size)
+        limits = self._limits
         told = [
             gettext(
                 "gives %(actions)s to at most %(most)s of the training weight",

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from proofwood.data.frames import as_frame, is_frame
-from proofwood.estimators.input import features_and_labels
 from proofwood.estimators.number_learner import (
     NumberLearner,
     NumberRows,
@@ -167,7 +166,7 @@ class OptimalSurvivalTree(NumberLearner):
         OptimalityWarning
             If a limit or Ctrl-C ended the search before the proof. The estimator then has the best model found so far.
         """
-        self._fit(*features_and_labels(X, y, several=True), sample_weight)
+        self._fit(X, y, sample_weight)
         return self
 
     @property
@@ -339,7 +338,7 @@ class OptimalSurvivalTree(NumberLearner):
             rate = number(figure(float(self.model_.values[leaf, 0]), digits=4))
             median = curves.survival.first_at_most(0.5)
             if median is None:
-                told[leaf] = gettext("most survive (rate %(rate)s)", rate=rate)
+                told[leaf] = gettext("median not reached (rate %(rate)s)", rate=rate)
             else:
                 told[leaf] = gettext("median %(time)s (rate %(rate)s)", time=number(figure(median)), rate=rate)
         return told

@@ -177,3 +177,10 @@ def test_what_is_not_written_yet_says_so(tmp_path):
         tree.drift(X, y)
     assert tree.drift(X).to_dict()
     assert not (tmp_path / "report.html").exists()
+
+
+def test_a_limit_ends_the_reading_of_times():
+    rng = np.random.default_rng(0)
+    y = np.column_stack([rng.random(60_000) + 0.1, np.ones(60_000)])
+    with pytest.raises(TimeoutError, match=r"limit of 0\.05 s was reached while 60,000 rows"):
+        OptimalSurvivalTree(1, time_limit=0.05).fit(rng.random((60_000, 1)), y)
