@@ -51,8 +51,8 @@ def no_classes(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> NotClasse
     labels : (n_rows,) labels, none missing
     classes : the distinct ones, sorted
     """
-    parts, many = _parts_and_many(labels, classes)
-    if not parts and not many:
+    many = classes.size > MOST_CLASSES or FEW_CLASSES < classes.size > labels.size / ROWS_PER_CLASS
+    if not many and not _have_parts(classes):
         return None
     what = {"i": "numbers", "u": "numbers", "f": "numbers", "M": "dates", "m": "durations"}.get(classes.dtype.kind)
     if what is not None:
@@ -98,14 +98,7 @@ def require_classes(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> None
 
 def are_numbers(labels: npt.NDArray[Any]) -> bool:
     """Whether a target holds numbers that no learner takes for classes: fractions, or many different ones."""
-    return labels.dtype.kind in "iuf" and any(_parts_and_many(labels, np.unique(labels)))
-
-
-def _parts_and_many(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> tuple[bool, bool]:
-    """Whether there are fractions, and whether there are too many different values for classes."""
-    return _have_parts(
-        classes
-    ), classes.size > MOST_CLASSES or FEW_CLASSES < classes.size > labels.size / ROWS_PER_CLASS
+    return labels.dtype.kind in "iuf" and no_classes(labels, np.unique(labels)) is not None
 
 
 def _shown(asked: Any) -> str:
