@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.model.node_table import BoolArray, FloatArray
+from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,14 +134,17 @@ def concordance(times: FloatArray, events: BoolArray, risk: FloatArray) -> float
     return (right + 0.5 * tied) / pairs if pairs else float("nan")
 
 
-def brier_scores(times: FloatArray, events: BoolArray, survival: FloatArray, at: FloatArray) -> FloatArray:
+def brier_scores(
+    times: FloatArray, events: BoolArray, survival: FloatArray, at: FloatArray, group: IntArray | None = None
+) -> FloatArray:
     """(n_times,) mean squared error of survival at given times, rows weighted for censoring [1]_.
 
     Parameters
     ----------
     times, events : (n,) as in :meth:`Survival.of`; their censored rows say how likely a row is seen that long
-    survival : (n, n_times) foretold share that survives
+    survival : (n_groups, n_times) foretold share that survives
     at : (n_times,) ascending
+    group : (n,) group of each row; None if each row is one
 
     References
     ----------
@@ -151,12 +155,15 @@ def brier_scores(times: FloatArray, events: BoolArray, survival: FloatArray, at:
     place = np.searchsorted(censored.x, times, side="left")  # just before the time of the row
     before = np.concatenate([[1.0], censored.y])[place]
     here = censored(at)
-    found = np.empty(at.size)
-    for k, time in enumerate(at.tolist()):
-        died, alive = (times <= time) & events, times > time
-        errors = np.zeros(times.size)
-        errors[died] = survival[died, k] ** 2 / before[died]
-        if alive.any():
-            errors[alive] = (1 - survival[alive, k]) ** 2 / here[k]
-        found[k] = errors.mean()
-    return found
+    group = np.arange(times.size) if group is None else group
+    order = np.lexsort((times, group))
+    ends = np.searchsorted(group[order], np.arange(len(survival) + 1))
+    found = np.zeros(at.size)
+    for k, (start, end) in enumerate(pairwise(ends.tolist())):
+        rows = order[start:end]
+        died = np.cumsum(np.concatenate([[0.0], events[rows] / before[rows]]))
+        gone = np.searchsorted(times[rows], at, side="right")
+        alive = (rows.size - gone).astype(np.float64)
+        weight = np.divide(alive, here, out=np.zeros(at.size), where=alive > 0)
+        found += survival[k] ** 2 * died[gone] + (1 - survival[k]) ** 2 * weight
+    return np.asarray(found / times.size)
