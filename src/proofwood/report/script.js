@@ -744,7 +744,7 @@
       const safe = (value) => (/^[=+\-@\t\r]/.test(value) ? "'" + value : value);  // a spreadsheet would take it for a formula
       const quoted = (value) => `"${safe(String(value)).replaceAll('"', '""')}"`;
       const fresh = ruleRows.length && ruleRows[0].dataset.new !== undefined;
-      const names = { classes: ["class", "share_right", "share_right"], numbers: ["number", "spread", "error"], actions: ["action", "mean_reward", "mean_reward"] }[data.answers];
+      const names = { classes: ["class", "share_right", "share_right"], numbers: ["number", "spread", "error"], actions: ["action", "mean_reward", "mean_reward"], times: ["says", "events", "events"] }[data.answers];
       const out = [["rule", "if", data.target || names[0], "training_rows", `training_${names[1]}`, ...(fresh ? ["new_rows", `new_${names[2]}`] : [])]];
       for (const line of ruleRows) {
         const { no, then, rows: count, share } = line.dataset;

@@ -57,7 +57,7 @@ def write_report(
     ----------
     model : fitted model
     path : file to write
-    X, y : training rows and their labels, numbers or rewards
+    X, y : training rows and their labels, numbers, rewards or times
     X_val, y_val : rows that were not used in training, and their labels, for unbiased errors
     sample_weight : weights of the training rows, as given to ``fit``
     rows : indices of training rows to explain, from 0; by default none, or a few with ``include_rows``. Only models of
@@ -153,12 +153,8 @@ def _answers(model: Any) -> list[str]:
 
 
 def _require_small(model: ProvedClassifier) -> None:
-    """Raise ValueError if the model is too large for a report, or of a kind that has none."""
+    """Raise ValueError if the model is too large for a report."""
     table = model.model_
-    if hasattr(model, "curves_"):
-        raise ValueError(
-            f"{type(model).__name__} has no report yet: use summary(), plot(), score() and integrated_brier_score()"
-        )
     if table.n_nodes > MOST_NODES or table.n_classes > MOST_CLASSES or table.depth > MOST_DEPTH:
         raise ValueError(
             f"the model has {table.n_nodes:,} nodes, {table.n_classes:,} classes and a depth of {table.depth:,}: a "
