@@ -108,30 +108,42 @@ def concordance(times: FloatArray, events: BoolArray, risk: FloatArray) -> float
     Parameters
     ----------
     times, events : (n,) as in :meth:`Survival.of`
-    risk : (n,) greater for an earlier event; the work is that of the number of different values
+    risk : (n,) greater for an earlier event
 
     References
     ----------
     .. [1] Harrell, Califf, Pryor, Lee, Rosati (1982), Evaluating the Yield of Medical Tests, JAMA 247.
     """
-    levels, code = np.unique(risk, return_inverse=True)
     order = np.lexsort((~events, times))  # at equal times, events first: others are still at risk then
-    times, events, code = times[order], events[order], code[order]
-    later = np.bincount(code, minlength=levels.size).astype(np.int64)
-    right = tied = pairs = 0
-    start = 0
-    while start < times.size:
-        end = int(np.searchsorted(times, times[start], side="right"))
-        n_events = int(np.count_nonzero(events[start:end]))
-        np.subtract.at(later, code[start : start + n_events], 1)
-        died = np.bincount(code[start : start + n_events], minlength=levels.size)
-        lower = np.cumsum(later) - later
-        right += int(died @ lower)
-        tied += int(died @ later)
-        pairs += n_events * int(later.sum())
-        np.subtract.at(later, code[start + n_events : end], 1)
-        start = end
+    moment = np.unique(times[order], return_inverse=True)[1]
+    rank, died = np.unique(risk[order], return_inverse=True)[1], events[order]
+    whole = _ordered(np.zeros(times.size, dtype=np.int64), rank, died)
+    at_once = _ordered(moment[died], rank[died], np.ones(np.count_nonzero(died), dtype=np.bool_))
+    right, tied, pairs = (one - other for one, other in zip(whole, at_once, strict=True))
     return (right + 0.5 * tied) / pairs if pairs else float("nan")
+
+
+def _ordered(group: IntArray, rank: IntArray, starts: BoolArray) -> tuple[int, int, int]:
+    """Pairs of a row that starts one and a later row of its group: those of falling rank, of equal rank, and all.
+
+    Ranks are compared bit by bit, from the highest: two rows differ first in one of them.
+    """
+    falling = 0
+    for bit in reversed(range(int(rank.max(initial=0)).bit_length())):
+        one = (rank >> bit & 1).astype(np.bool_)
+        falling += _pairs(group, rank >> (bit + 1), starts & one, ~one)
+    everywhere, all_rows = np.zeros_like(rank), np.ones(rank.size, dtype=np.bool_)
+    return falling, _pairs(group, rank, starts, all_rows), _pairs(group, everywhere, starts, all_rows)
+
+
+def _pairs(group: IntArray, part: IntArray, first: BoolArray, second: BoolArray) -> int:
+    """The number of pairs of rows of one group and part, of which the earlier is ``first`` and the later ``second``."""
+    order = np.lexsort((part, group))
+    group, part, first, second = group[order], part[order], first[order], second[order]
+    begins = np.flatnonzero(np.concatenate([[True], (group[1:] != group[:-1]) | (part[1:] != part[:-1])]))
+    before = np.cumsum(first) - first
+    lengths = np.diff(np.append(begins, group.size))
+    return int((before - np.repeat(before[begins], lengths))[second].sum()) if group.size else 0
 
 
 def concordance_interval(times: FloatArray, events: BoolArray, risk: FloatArray) -> tuple[float, float] | None:

@@ -229,8 +229,12 @@ def leaf_facts(
         if fresh is not None:
             n, died, _ = fresh.at_leaf(leaf)
             said += "; " + (
-                ngettext("%(n)s new one, %(n_events)s with the event", "%(n)s new ones, %(n_events)s with the event",
-                         n, n_events=number(f"{died:,}"))
+                ngettext(
+                    "%(n)s new one, %(n_events)s with the event",
+                    "%(n)s new ones, %(n_events)s with the event",
+                    n,
+                    n_events=number(f"{died:,}"),
+                )
                 if n
                 else gettext("no new ones")
             )
