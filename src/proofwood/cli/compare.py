@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -131,11 +131,10 @@ def compare(
     table = (with_target(cells, *target) if drop_missing else cells).frame
     require_columns(table.columns, [*target, *drop, *categorical, *([] if groups is None else [groups])])
     drop = [*drop, *([groups] if groups is not None and groups not in drop else [])]
-    if len(target) == 2:
-        require_values(table, target)
-        features, labels = table.drop(target), table.select(target)
-    else:
+    features, labels = table.drop(target), cast(Any, table.select(target))
+    if len(target) == 1:
         features, labels = split_target(table, target[0])
+    require_values(table, target)
     features = drop_columns(features, drop)
     require_columns(features.columns, categorical)
     found = compared(

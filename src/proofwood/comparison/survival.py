@@ -114,7 +114,7 @@ def structured(y: Any) -> npt.NDArray[Any]:
 def are_times(y: Any) -> bool:
     """Whether a target has two columns, or two fields: a time, and whether the event happened."""
     names = getattr(getattr(y, "dtype", None), "names", None)
-    shape = getattr(y, "shape", ())
+    shape: tuple[int, ...] = getattr(y, "shape", ())
     return (names is not None and len(names) == 2) or (len(shape) == 2 and shape[1] == 2)
 
 

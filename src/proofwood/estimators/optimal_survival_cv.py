@@ -254,13 +254,13 @@ class OptimalSurvivalTreeCV(ChosenTree):
         return None
 
     def _fit_text(self) -> str:
-        return self.best_estimator_._fit_text()
+        return str(self.best_estimator_._fit_text())
 
     def _answers_in_words(self) -> Mapping[int, str]:
-        return self.best_estimator_._answers_in_words()
+        return dict(self.best_estimator_._answers_in_words())
 
-    def _loss_in_words(self) -> str | None:
-        return self.best_estimator_._loss_in_words()
+    def _loss_in_words(self) -> str:
+        return str(self.best_estimator_._loss_in_words())
 
     def _model_notes(self) -> list[Hint]:
         return list(self.best_estimator_._model_notes())
@@ -290,6 +290,6 @@ def folds_of_times(
     times, events = targets.T
     codes = (events > 0).astype(np.int64)
     n_folds = cv if isinstance(cv, (int, np.integer)) else FOLDS
-    few = int(np.bincount(codes, minlength=2).min()) < n_folds
+    few = bool(np.bincount(codes, minlength=2).min() < n_folds)
     values = None if values is None else np.column_stack([values, times])  # equal rows are in the order of their times
     return folds_of(cv, X, codes, groups, random_state, values, of_numbers=few)

@@ -141,7 +141,7 @@ def _pairs(group: IntArray, part: IntArray, first: BoolArray, second: BoolArray)
     order = np.lexsort((part, group))
     group, part, first, second = group[order], part[order], first[order], second[order]
     begins = np.flatnonzero(np.concatenate([[True], (group[1:] != group[:-1]) | (part[1:] != part[:-1])]))
-    before = np.cumsum(first) - first
+    before: IntArray = np.cumsum(first) - first
     lengths = np.diff(np.append(begins, group.size))
     return int((before - np.repeat(before[begins], lengths))[second].sum()) if group.size else 0
 

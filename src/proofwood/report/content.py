@@ -26,7 +26,9 @@ from proofwood.printable import printable, shown
 from proofwood.report import charts, columns, errors, numbers, survival, what_if
 from proofwood.report.card import Card
 from proofwood.report.errors import CountedRows
-from proofwood.report.explanations import explained_rows
+from proofwood.report.explanations import Answers, explained_rows, of_actions
+from proofwood.report.explanations import of_classes as classes_of
+from proofwood.report.explanations import of_numbers as numbers_of
 from proofwood.report.measures import measured
 from proofwood.report.numbers import NumberedRows
 from proofwood.report.proof import call, proof_parts, trace_parts
@@ -157,7 +159,8 @@ def content(model: ProvedClassifier, training: Rows, validation: Rows | None, op
                 "columns": what_if.columns(
                     words, model.schema_, card, tested, training.X, unseen=model.unseen == "majority"
                 ),
-                "reasons": table.values is None and table.normals is None and what_if.ways(table) <= what_if.MOST_WAYS,
+                "reasons": table.normals is None and what_if.ways(table) <= what_if.MOST_WAYS,
+                **what_if.asked(table),
                 "rows": rows_of_page,
             }
         ),
@@ -174,10 +177,6 @@ def of_classes(
     order = [event, *(code for code in range(table.n_classes) if code != event)]
     light, dark = _colours(table, words, event, options.palette)
     tested = sorted(table.tested_columns)
-    chosen = list(options.rows or ())
-    if options.rows is None and options.include_rows:
-        chosen = default_rows(table.label[model_leaves(table, training.X)], training.codes)
-    told, told_note = explained_rows(model, words, training.X, training.codes, chosen, options.seconds)
     best = fresh or seen  # figures are about new rows where there are any
     names = [words.class_name(code) for code in range(table.n_classes)]
     shares = evaluate.node_probabilities(table)
@@ -210,12 +209,29 @@ def of_classes(
         "calibration": "" if fresh is None else errors.calibration(words, fresh, event),
         "matter": errors.columns_that_matter(words, best, tested),
         "groups": errors.groups(words, model.schema_, best, _group_columns(words, card)),
-        "explained": told,
-        "explained_note": told_note,
-        "row_data": row_data(table, words, training.X, training.codes, chosen, list(model.schema_.left_out))
-        if options.include_rows
-        else None,
+        **_explained(model, words, classes_of(words, training.codes), training, options),
     }
+
+
+def _explained(
+    model: Any,
+    words: Words,
+    answers: Answers,
+    training: Rows,
+    options: Options,
+    truths: Callable[[int], str] | None = None,
+) -> dict[str, Any]:
+    """The explained rows, and the rows that the page holds."""
+    table = words.table
+    chosen = list(options.rows or ())
+    if options.rows is None and options.include_rows:
+        chosen = default_rows(answers.code[model_leaves(table, training.X)], training.codes)
+    told, note = explained_rows(model, words, answers, training.X, chosen, options.seconds)
+    rows = None
+    if options.include_rows:
+        left_out = list(model.schema_.left_out)
+        rows = row_data(table, words, training.X, training.codes, chosen, left_out, truths)
+    return {"explained": told, "explained_note": note, "row_data": rows}
 
 
 def of_numbers(model: Any, words: Words, training: Rows, validation: Rows | None, options: Options) -> dict[str, Any]:
@@ -230,6 +246,9 @@ def of_numbers(model: Any, words: Words, training: Rows, validation: Rows | None
 
     def told(node: int) -> str:
         return numbers.line(table, words, node)
+
+    def truths(row: int) -> str:
+        return numbers.told(float(seen.targets[row, 0]))
 
     return {
         "answers": "actions" if policy else "numbers",
@@ -251,9 +270,14 @@ def of_numbers(model: Any, words: Words, training: Rows, validation: Rows | None
         "leaves_figure": "" if policy else numbers.leaves_figure(words, best),
         "by_leaf": numbers.by_leaf(words, best),
         "matter": numbers.columns_that_matter(words, best, tested),
-        "explained": [],
-        "explained_note": "",
-        "row_data": None,
+        **_explained(
+            model,
+            words,
+            of_actions(words, training.codes) if policy else numbers_of(words, names, truths),
+            training,
+            options,
+            None if policy else truths,
+        ),
     }
 
 
@@ -292,9 +316,7 @@ def of_times(model: Any, words: Words, training: Rows, validation: Rows | None, 
         "leaves_figure": survival.curves_figure(words, shown_as.code, seen, fresh),
         "by_leaf": survival.by_leaf(words, seen, fresh),
         "matter": survival.columns_that_matter(words, best, tested),
-        "explained": [],
-        "explained_note": "",
-        "row_data": None,
+        **_explained(model, words, numbers_of(words, names, seen.told), training, options, seen.told),
     }
 
 
@@ -447,7 +469,10 @@ def _limits(model: ProvedClassifier) -> str:
 
 
 def _leaf_hints(table: NodeTable, what: str) -> list[str]:
-    """A hint about leaves with few training rows, of which ``what`` is true; hints of the model name very small ones."""
+    """A hint about leaves with few training rows; hints of the model name those with very few.
+
+    ``what`` says what is true of few rows.
+    """
     rows = table.rows[table.feature == LEAF]
     small = int(np.count_nonzero(rows < FEW_LEAF))
     if not np.any((rows > FEWEST_LEAF) & (rows < FEW_LEAF)) or int(table.rows[0]) < 2 * FEW_LEAF:

@@ -71,6 +71,13 @@ class TimedRows:
         """The number of rows."""
         return int(self.targets.shape[0])
 
+    def told(self, row: int) -> str:
+        """What happened to a row, in words."""
+        time = told(float(self.times[row]))
+        if self.events[row]:
+            return gettext("the event after %(time)s", time=time)
+        return gettext("no event until %(time)s", time=time)
+
     @property
     def rates(self) -> FloatArray:
         """(n_rows,) foretold events per unit of time."""
