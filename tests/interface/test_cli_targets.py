@@ -264,7 +264,8 @@ def test_survival_times_are_reported_compared_and_watched(at):
     drift = answer("drift", at / "chosen.json", at / "times.csv", *of_times)
     assert drift["numbers"]["what"] == "concordance"
     assert drift["numbers"]["now"] == drift["numbers"]["then"]
-    compared = answer("compare", at / "times.csv", *of_times, "--cv", 2, "--time-limit", 60)
+    pl.read_csv(at / "times.csv")[:80].write_csv(at / "few.csv")
+    compared = answer("compare", at / "few.csv", *of_times, "--cv", 2, "--time-limit", "none")
     assert (compared["score"], compared["models"][-1]["score"]) == ("concordance", 0.5)
     for command in (["report", at / "chosen.json"], ["drift", at / "chosen.json"]):
         assert "name two columns" in failed(*command, at / "times.csv", "--target", "time")
