@@ -165,6 +165,10 @@ def _require_numbers(estimator: ProvedLearner[Any]) -> None:
     if free and np.any(table.values[reached, table.label[reached]] < table.values[reached].max(axis=1)):
         raise ValueError("label is not the action of the greatest mean reward in values")
     lost = math.fsum(table.loss[table.feature == LEAF].tolist()) if table.loss is not None else 0.0
+    ends = table.feature == LEAF
+    mean = float(np.average(table.values[ends, table.label[ends]], weights=table.weight[ends, 0]))
+    if abs(estimator.value_ - mean) > LOSS_SHARE * float(np.abs(table.values).max()):
+        raise ValueError(f"value is {estimator.value_!r}, but the rewards of the leaves have the mean {mean!r}")
     bound = estimator.value_ + (lost - estimator.lower_bound_) / _total(table)
     if abs(estimator.value_bound_ - bound) > LOSS_SHARE * max(abs(bound), _alone(table) / _total(table)):
         raise ValueError(f"value_bound is {estimator.value_bound_!r}, but lower_bound gives {bound!r}")
@@ -287,11 +291,18 @@ def _require_status(estimator: ProvedLearner[Any]) -> None:
         alone = _alone(table)
         share = allowed * alone if isinstance(allowed, float) else min(allowed, alone)
         rounding = max(alone, 1.0) if table.loss is None else alone
-        most = max(share, ROUNDING_SHARE * rounding) + _slack(table, result.unit)
+        most = max(share, ROUNDING_SHARE * rounding, _of_logarithms(result.unit, table)) + _slack(table, result.unit)
         if result.gap > most:
             raise ValueError(f"status is 'within_gap', but the gap {result.gap!r} is more than max_gap={allowed!r}")
     if not math.isfinite(result.stats.seconds) or result.stats.seconds < 0:
         raise ValueError(f"seconds is {result.stats.seconds!r}, expected a finite time of at least 0")
+
+
+def _of_logarithms(unit: str, table: NodeTable) -> float:
+    """What rounding may leave of a deviance: numbers that lie close together for their size differ in few digits."""
+    if "deviance" not in unit or table.values is None:
+        return 0.0
+    return float(np.finfo(float).eps * _total(table) * max(1.0, float(np.abs(table.values).max())))
 
 
 def _asks_least_weight(estimator: ProvedLearner[Any]) -> bool:

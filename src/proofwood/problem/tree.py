@@ -261,8 +261,11 @@ class TreeProblem:
 
     def real_cost(self, table: NodeTable) -> Fraction:
         """Cost of ``table`` in units of real weight, without rounding."""
-        weights = IntegerWeights(self.weights, self.cost.unit, self.rounding)
-        return self.cost.real_cost(self.target.loss(table, self.X, weights), table.n_leaves - 1)
+        return self.cost.real_cost(self.real_loss(table), table.n_leaves - 1)
+
+    def real_loss(self, table: NodeTable) -> Fraction:
+        """The same without the price of leaves."""
+        return self.target.loss(table, self.X, IntegerWeights(self.weights, self.cost.unit, self.rounding))
 
     def holds_leaves(self, table: NodeTable, share: float) -> bool:
         """Whether every leaf holds at least ``share`` of the real weight, which rounded weights may misjudge.
