@@ -70,7 +70,7 @@ class RatesOfTimes(BaseEstimator):  # type: ignore[misc] # scikit-learn has no t
         """
         leaves = self._leaves(X)
         if leaves is None or self._curves is None:
-            found: list[Any] = [Fading(rate) for rate in self.predict(X).tolist()]
+            found: list[Any] = [ConstantRate(rate) for rate in self.predict(X).tolist()]
         else:
             found = [self._curves[leaf].survival for leaf in leaves.tolist()]
         curves = np.empty(len(found), dtype=object)
@@ -88,7 +88,7 @@ class RatesOfTimes(BaseEstimator):  # type: ignore[misc] # scikit-learn has no t
 
 
 @dataclass(frozen=True)
-class Fading:
+class ConstantRate:
     """The share that survives if events happen at a constant rate."""
 
     rate: float

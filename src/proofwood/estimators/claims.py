@@ -291,18 +291,21 @@ def _require_status(estimator: ProvedLearner[Any]) -> None:
         alone = _alone(table)
         share = allowed * alone if isinstance(allowed, float) else min(allowed, alone)
         rounding = max(alone, 1.0) if table.loss is None else alone
-        most = max(share, ROUNDING_SHARE * rounding, _of_logarithms(result.unit, table)) + _slack(table, result.unit)
+        most = max(share, ROUNDING_SHARE * rounding, _of_size(result.unit, table)) + _slack(table, result.unit)
         if result.gap > most:
             raise ValueError(f"status is 'within_gap', but the gap {result.gap!r} is more than max_gap={allowed!r}")
     if not math.isfinite(result.stats.seconds) or result.stats.seconds < 0:
         raise ValueError(f"seconds is {result.stats.seconds!r}, expected a finite time of at least 0")
 
 
-def _of_logarithms(unit: str, table: NodeTable) -> float:
-    """What rounding may leave of a deviance: numbers that lie close together for their size differ in few digits."""
-    if "deviance" not in unit or table.values is None:
+def _of_size(unit: str, table: NodeTable) -> float:
+    """What rounding may leave of costs that are small beside their numbers: these then differ in few digits."""
+    if table.values is None or table.loss is None:
         return 0.0
-    return float(np.finfo(float).eps * _total(table) * max(1.0, float(np.abs(table.values).max())))
+    share = float(np.finfo(float).eps) * _total(table)
+    if "deviance" in unit:
+        return share * max(1.0, float(np.abs(table.values).max()))
+    return 16 * share * float(table.rows[0]) * float(np.ptp(table.values)) if table.n_labels > 1 else 0.0
 
 
 def _asks_least_weight(estimator: ProvedLearner[Any]) -> bool:
