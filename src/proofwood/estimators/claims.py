@@ -302,10 +302,9 @@ def _of_size(unit: str, table: NodeTable) -> float:
     """What rounding may leave of costs that are small beside their numbers: these then differ in few digits."""
     if table.values is None or table.loss is None:
         return 0.0
-    share = float(np.finfo(float).eps) * _total(table)
-    if "deviance" in unit:
-        return share * max(1.0, float(np.abs(table.values).max()))
-    return 16 * share * float(table.rows[0]) * float(np.ptp(table.values)) if table.n_labels > 1 else 0.0
+    if "deviance" in unit:  # units are 2^-40 of a single leaf, or what decides logarithms
+        return 2.0**-40 * _total(table) * max(1.0, float(np.abs(table.values).max()))
+    return 2.0**-44 * _total(table) * float(table.rows[0]) * float(np.ptp(table.values)) if table.n_labels > 1 else 0.0
 
 
 def _asks_least_weight(estimator: ProvedLearner[Any]) -> bool:
