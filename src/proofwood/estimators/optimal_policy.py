@@ -23,7 +23,7 @@ from proofwood.estimators.tree_learner import PosedTree
 from proofwood.language import gettext, number
 from proofwood.model import evaluate
 from proofwood.model.node_table import LEAF, FloatArray, IntArray
-from proofwood.model.sums import rounded_down, rounded_up
+from proofwood.model.sums import rounded_up
 from proofwood.parallel.search_file import SearchFile
 from proofwood.printable import printable
 from proofwood.problem.action_limits import ActionLimits, LimitedRewards, action_limits
@@ -204,8 +204,8 @@ class OptimalPolicyTree(NumberLearner):
         optimal = self.status_ is Status.OPTIMAL  # the bound is then the cost, which a float only comes close to
         least = problem.counted.real_cost(self.model_) if optimal else Fraction(self.lower_bound_)
         self.value_bound_ = rounded_up(best - least / total) + 0.0  # not -0.0
-        # rounded the other way than its bound, so that it is never above it
-        self.value_ = rounded_down(best - problem.counted.real_loss(self.model_) / total) + 0.0
+        # never above its bound, if leaves have no price: the nearest float64 is at most the one that is rounded up
+        self.value_ = float(best - problem.counted.real_loss(self.model_) / total) + 0.0
 
     def _posed_rows(self, X: FloatArray, given: NumberRows, by_sets: Collection[int]) -> TreeProblem:
         limits = self._limits
