@@ -228,3 +228,10 @@ def test_a_value_is_the_exact_mean_and_never_above_its_bound(seed):
     assert tree.value_ == pytest.approx(float(value), rel=1e-15)
     assert tree.value_ <= tree.value_bound_
     assert Fraction(tree.value_bound_) >= value
+
+
+def test_a_limit_ends_the_reading_of_long_rewards():
+    rng = np.random.default_rng(0)
+    X, rewards = rng.integers(0, 9, (100_000, 1)), rng.normal(size=(100_000, 3))
+    with pytest.raises(TimeoutError, match=r"limit of 0\.02 s was reached while 100,000 rows"):
+        OptimalPolicyTree(1, time_limit=0.02).fit(X, rewards)
