@@ -78,6 +78,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             if importlib.util.find_spec(package) is None:
                 stop = pytest.fail if "PROOFWOOD_ALL_EXTRAS" in os.environ else pytest.skip
                 stop(f"{package} is not installed")
+    for package in (package for mark in item.iter_markers("beside") for package in mark.args):
+        if importlib.util.find_spec(package) is None:  # no extra has it
+            pytest.skip(f"{package} is not installed")
 
 
 LoadData = Callable[..., tuple[FloatArray, IntArray]]

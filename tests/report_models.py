@@ -10,7 +10,13 @@ import polars as pl
 from sklearn.datasets import make_classification
 from sklearn.tree import DecisionTreeClassifier
 
-from proofwood import OptimalBDDClassifier, OptimalPolicyTree, OptimalTreeClassifier, OptimalTreeRegressor
+from proofwood import (
+    OptimalBDDClassifier,
+    OptimalPolicyTree,
+    OptimalSurvivalTree,
+    OptimalTreeClassifier,
+    OptimalTreeRegressor,
+)
 from proofwood.result import Result, Stats, Status
 from tests.sklearn_trees import from_sklearn_tree
 
@@ -77,8 +83,8 @@ def many_classes() -> tuple[Any, Any, Any]:
     return OptimalTreeClassifier(max_depth=2, time_limit=None).fit(X, y), X, y
 
 
-def small() -> tuple[Any, Any, Any]:
-    """A tree of whole numbers, of numbers with gaps, and of levels, over few enough cells to look at all of them."""
+def _small_table() -> tuple[pl.DataFrame, Any]:
+    """A table of whole numbers, of numbers with gaps, and of levels, and a number of each row."""
     rng = np.random.default_rng(6)
     n = 300
     income = rng.normal(30, 8, n).round(1)
@@ -86,8 +92,20 @@ def small() -> tuple[Any, Any, Any]:
     age, city = rng.integers(18, 70, n), rng.choice(["Bonn", "Kiel", "Ulm"], n)
     table = pl.DataFrame({"age": age, "income": pl.Series(income, nan_to_null=True), "city": city})
     score = (age > 40) + (np.nan_to_num(income, nan=45) > 33) + (city == "Ulm") * 1.5 + rng.normal(0, 0.3, n)
+    return table, score
+
+
+def small() -> tuple[Any, Any, Any]:
+    """A tree over few enough cells to look at all of them."""
+    table, score = _small_table()
     y = np.where(score > 1.6, "yes", "no")
     return OptimalTreeClassifier(max_depth=3, time_limit=None).fit(table, y), table, y
+
+
+def small_numbers() -> tuple[Any, Any, Any]:
+    """A tree of numbers over few cells."""
+    table, score = _small_table()
+    return OptimalTreeRegressor(max_depth=3, time_limit=None).fit(table, score), table, score
 
 
 def kinds(n: int = 900, seed: int = 4) -> pl.DataFrame:
@@ -171,6 +189,17 @@ def actions() -> tuple[Any, Any, Any]:
         }
     )
     return OptimalPolicyTree(max_depth=2, time_limit=None).fit(table, rewards), table, rewards
+
+
+def times() -> tuple[Any, Any, Any]:
+    """A tree of survival times, of the same table."""
+    table, _ = people(400)
+    rng = np.random.default_rng(9)
+    age, married = table["age"].to_numpy(), table["married"].to_numpy()
+    died = rng.exponential(np.where(age > 50, 20.0, 60.0) * np.where(married, 2.0, 1.0)).round(1) + 0.1
+    seen = rng.uniform(5, 80, 400).round(1)
+    y = pl.DataFrame({"time": np.minimum(died, seen), "died": died <= seen})
+    return OptimalSurvivalTree(max_depth=2, min_samples_leaf=20, time_limit=None).fit(table, y), table, y
 
 
 def hostile() -> tuple[Any, Any, Any]:

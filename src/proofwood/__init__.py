@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from proofwood.estimators.optimal_regressor import OptimalTreeRegressor
     from proofwood.estimators.optimal_regressor_cv import OptimalTreeRegressorCV
     from proofwood.estimators.optimal_survival import OptimalSurvivalTree
+    from proofwood.estimators.optimal_survival_cv import OptimalSurvivalTreeCV
     from proofwood.estimators.optimal_tree import OptimalTreeClassifier
     from proofwood.estimators.optimal_tree_cv import OptimalTreeCV
     from proofwood.estimators.saving import load
@@ -126,6 +127,7 @@ __all__ = [
     "OptimalDiagramClassifier",
     "OptimalPolicyTree",
     "OptimalSurvivalTree",
+    "OptimalSurvivalTreeCV",
     "OptimalTreeCV",
     "OptimalTreeClassifier",
     "OptimalTreeRegressor",
@@ -182,6 +184,7 @@ _HOME = {
     "OptimalTreeCV": "estimators.optimal_tree_cv",
     "OptimalPolicyTree": "estimators.optimal_policy",
     "OptimalSurvivalTree": "estimators.optimal_survival",
+    "OptimalSurvivalTreeCV": "estimators.optimal_survival_cv",
     "OptimalTreeClassifier": "estimators.optimal_tree",
     "OptimalTreeRegressor": "estimators.optimal_regressor",
     "OptimalTreeRegressorCV": "estimators.optimal_regressor_cv",

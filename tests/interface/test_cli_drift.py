@@ -175,4 +175,4 @@ def test_numbers_are_read_from_their_column(folder: Path, tmp_path: Path) -> Non
     policy, X, _ = actions()
     policy.save(tmp_path / "policy.json")
     said = failed("drift", tmp_path / "policy.json", tmp_path / "rents.csv", "--target", "rent")
-    assert "expected a reward per row and action" in said
+    assert "expected 3 columns, the rewards of 'nothing', 'letter', 'call', not 1" in said

@@ -243,6 +243,41 @@ def test_survival_times(at):
     assert "name two columns" in failed("evaluate", at / "times.json", at / "times.csv", "--target", "time")
 
 
+def test_survival_times_are_reported_compared_and_watched(at):
+    of_times = ["--target", "time", "--target", "died"]
+    fit = ["fit", at / "times.csv", *of_times, "--model", "survival", "--max-depth", 1, "--cv", 3]
+    found = answer(*fit, "--scoring", "deviance", "--out", at / "chosen.json", "--report", at / "fit.html")
+    assert found["cross_validation"]["folds"] == 3
+    assert found["new_rows"]["score"] == "deviance"
+    assert "What happens, leaf by leaf" in (at / "fit.html").read_text(encoding="utf-8")
+    answer(
+        "report",
+        at / "chosen.json",
+        at / "times.csv",
+        *of_times,
+        "--validation",
+        at / "times.csv",
+        "--out",
+        at / "r.html",
+    )
+    assert "by the jackknife" in (at / "r.html").read_text(encoding="utf-8")
+    drift = answer("drift", at / "chosen.json", at / "times.csv", *of_times)
+    assert drift["numbers"]["what"] == "concordance"
+    assert drift["numbers"]["now"] == drift["numbers"]["then"]
+    pl.read_csv(at / "times.csv")[:80].write_csv(at / "few.csv")
+    compared = answer("compare", at / "few.csv", *of_times, "--cv", 2, "--time-limit", "none")
+    assert (compared["score"], compared["models"][-1]["score"]) == ("concordance", 0.5)
+    for command in (["report", at / "chosen.json"], ["drift", at / "chosen.json"]):
+        assert "name two columns" in failed(*command, at / "times.csv", "--target", "time")
+    assert "expected one of 'concordance'" in failed(*fit, "--scoring", "accuracy")
+    assert "expected one column, or two" in failed("compare", at / "times.csv", *of_times, "--target", "time")
+
+
+def test_a_policy_is_reported_and_watched_by_the_columns_of_its_actions(at):
+    answer("report", at / "policy.json", at / "campaign.csv", "--out", at / "policy.html")
+    assert "What it earns" in (at / "policy.html").read_text(encoding="utf-8")
+
+
 def test_the_path_of_a_row(at):
     tree, table = proofwood.load(at / "flats.json"), pl.read_csv(at / "flats.csv").drop("price")
     found = answer("explain", at / "flats.json", at / "flats.csv", "--row", 3)

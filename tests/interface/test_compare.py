@@ -12,27 +12,38 @@ import pytest
 from scipy import stats
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor, RandomForestClassifier
+from sklearn.dummy import DummyRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, ShuffleSplit, StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from proofwood import (
     DataWarning,
     OptimalBDDClassifier,
     OptimalityWarning,
+    OptimalSurvivalTree,
     OptimalTreeClassifier,
     OptimalTreeCV,
     OptimalTreeRegressor,
     compare,
 )
-from proofwood.comparison import default_models
+from proofwood.comparison import RatesOfTimes, default_models, models_of_times
 from proofwood.comparison.comparing import leaves_of
 from proofwood.comparison.growing import GrowingEnsemble, GrowingRegressor
+from proofwood.comparison.models import CURVE
 from proofwood.comparison.one_hot import OneHotTable
 from proofwood.estimators import candidates
 from proofwood.estimators.folds import folds_of
+from proofwood.estimators.survival_scores import deviance_score
 from proofwood.estimators.validation import corrected_interval
+from tests import report_models
 
 CART = DecisionTreeClassifier(max_depth=2, random_state=0)
 
@@ -351,3 +362,86 @@ def test_a_growing_regressor_is_the_regressor():
     whole = HistGradientBoostingRegressor(max_iter=20, random_state=0)
     assert np.allclose(GrowingRegressor(whole, 1000.0).fit(X, y).predict(X), clone(whole).fit(X, y).predict(X))
     assert GrowingRegressor(whole, 1e-9).fit(X, y).cut_
+
+
+def test_survival_times_are_compared_by_order_deviance_and_curves():
+    _, X, y = report_models.times()
+    models = {
+        "optimal": OptimalSurvivalTree(2, min_samples_leaf=20),
+        "greedy": RatesOfTimes(
+            make_pipeline(
+                OneHotTable(),
+                DecisionTreeRegressor(criterion="poisson", max_depth=2, min_samples_leaf=20, random_state=0),
+            )
+        ),
+        CURVE: RatesOfTimes(make_pipeline(OneHotTable(), DummyRegressor())),
+    }
+    frame = X.with_columns(y)
+    found = compare(frame, ["time", "died"], models, cv=3)
+    assert found.score == "concordance"
+    assert found.within == (0.0, 1.0)
+    assert set(found[CURVE].scores.tolist()) == {0.5}
+    assert (found[CURVE].leaves, found["optimal"].leaves) == (1, 4)
+    assert found["optimal"].proof == "optimal in 3 of 3 folds"
+    assert found["optimal"].mean > 0.55
+    by_deviance = compare(X, y, models, cv=3, scoring="deviance")
+    assert np.abs(by_deviance[CURVE].scores).max() < 1e-9
+    curves = compare(X, y, models, cv=3, scoring="neg_integrated_brier_score")
+    leaf = compare(X, y, {"leaf": OptimalSurvivalTree(0)}, cv=3, scoring="neg_integrated_brier_score")
+    assert curves[CURVE].scores == pytest.approx(leaf["leaf"].scores), "one curve is that of Kaplan and Meier"
+
+
+def test_a_greedy_tree_of_rates_costs_no_less_than_the_optimal_tree():
+    _, X, y = report_models.times()
+    greedy = RatesOfTimes(make_pipeline(OneHotTable(), DecisionTreeRegressor(criterion="poisson", max_depth=2)))
+    greedy.fit(X, y)
+    optimal = OptimalSurvivalTree(2, min_samples_level=1, time_limit=None).fit(X, y)
+    ours, theirs = (deviance_score(one, X, y) for one in (optimal, greedy))
+    assert ours >= theirs > 0
+    leaves = greedy.fitted_.steps[-1][1].apply(greedy.fitted_[:-1].transform(X))
+    for leaf in np.unique(leaves):
+        here = y.filter(leaves == leaf)
+        rate = here["died"].sum() / here["time"].sum()
+        assert greedy.predict(X)[leaves == leaf] == pytest.approx(rate)
+    many = RatesOfTimes(make_pipeline(OneHotTable(), RandomForestRegressor(5, criterion="poisson"))).fit(X, y)
+    curve = many.predict_survival_function(X)[0]
+    assert curve([0.0, 10.0]) == pytest.approx([1.0, np.exp(-10 * many.predict(X)[0])])
+
+
+def test_default_models_of_times():
+    _, X, y = report_models.times()
+    found = compare(X[:120].select("age", "married"), y[:120], cv=2, time_limit=None)
+    names = [model.name for model in found.models]
+    assert names == list(models_of_times())
+    assert found["one curve for all"].mean == 0.5
+    assert found["random forest"].leaves > 100
+
+
+def test_times_are_not_compared_as_something_else():
+    _, X, y = report_models.times()
+    with pytest.raises(ValueError, match="no score of survival times"):
+        compare(X, y, {"tree": OptimalSurvivalTree(1)}, scoring="accuracy")
+    with pytest.raises(ValueError, match="bands cut numbers"):
+        compare(X, y, {"tree": OptimalSurvivalTree(1)}, bands=3)
+    noise = np.random.default_rng(0).random((400, 1))
+    with pytest.warns(DataWarning, match="no better than always predicting one rate"):
+        compare(noise, y, {"leaf": OptimalSurvivalTree(0)}, cv=2)
+
+
+@pytest.mark.beside("sksurv")
+@pytest.mark.filterwarnings("ignore")
+def test_models_of_scikit_survival_are_compared():
+    from sksurv.ensemble import RandomSurvivalForest
+    from sksurv.tree import SurvivalTree
+
+    _, X, y = report_models.times()
+    models = {
+        "optimal": OptimalSurvivalTree(2, min_samples_leaf=20),
+        "log rank": make_pipeline(OneHotTable(), SurvivalTree(max_depth=2, min_samples_leaf=20)),
+        "forest": make_pipeline(OneHotTable(), RandomSurvivalForest(20, min_samples_leaf=20, random_state=0)),
+    }
+    for scoring in (None, "neg_integrated_brier_score"):
+        found = compare(X, y, models, cv=3, scoring=scoring)
+        assert np.isfinite([model.mean for model in found.models]).all()
+    with pytest.raises(ValueError, match="foretells none"):
+        compare(X, y, models, cv=3, scoring="deviance")

@@ -20,6 +20,7 @@ from proofwood import (
     OptimalBDDClassifier,
     OptimalDiagramClassifier,
     OptimalPolicyTree,
+    OptimalSurvivalTreeCV,
     OptimalTreeClassifier,
     OptimalTreeCV,
     OptimalTreeRegressor,
@@ -32,7 +33,7 @@ from proofwood.estimators import storage
 from proofwood.model.node_table import LEAF
 from tests import drifting
 from tests.frames import in_polars
-from tests.report_models import HOSTILE, actions, hostile, numbers, people
+from tests.report_models import HOSTILE, actions, hostile, numbers, people, times
 
 
 def fitted(X: Any, y: Any, *weight: Any, **options: Any) -> OptimalTreeClassifier:
@@ -556,6 +557,33 @@ def test_numbers_of_held_out_rows_are_told() -> None:
     drift = model.drift(X.with_columns(rent=pl.Series(rent)), "rent")
     assert drift.numbers.held_out == model.validation_.numbers.squared
     assert "on the held-out rows of the cross-validation" in drift.summary()
+
+
+def test_times_of_new_rows_stand_beside_those_of_training(tmp_path) -> None:
+    model, X, y = times()
+    now = y[:150].with_columns(pl.col("time") * 2)
+    drift = model.drift(X[:150].with_columns(now), ["time", "died"])
+    assert drift.numbers.what == "concordance"
+    assert drift.numbers.now == model.score(X[:150], now)
+    assert drift.numbers.then == model.score(X, y)
+    assert np.isnan(drift.numbers.held_out)
+    for leaf in drift.leaves:
+        here = model.apply(X[:150]) == leaf.node
+        died, seen = now["died"].to_numpy()[here].sum(), now["time"].to_numpy()[here].sum()
+        assert leaf.numbers.then == model.model_.values[leaf.node, 0]
+        assert leaf.numbers.now == pytest.approx(died / seen)
+    assert any("times raise no alarm" in note for note in drift.notes)
+    assert drift.findings == model.drift(X[:150]).findings
+    assert "rate then" in drift.summary()
+    model.drift(X, y, language="de").write_html(tmp_path / "drift.html")
+    assert "Konkordanz" in (tmp_path / "drift.html").read_text(encoding="utf-8")
+    model.save(tmp_path / "m.json")
+    assert load(tmp_path / "m.json").drift(X[:150], now).leaves == drift.leaves
+    chosen = OptimalSurvivalTreeCV(1, alpha=0.0, cv=3).fit(X, y)
+    assert chosen.drift(X, y).numbers.held_out == chosen.validation_.times.concordance
+    alone = model.drift(X[:1], y[:1])
+    assert np.isnan(alone.numbers.now)
+    assert sum(np.isnan(leaf.numbers.now) for leaf in alone.leaves) == len(alone.leaves) - 1
 
 
 def test_an_empty_leaf_and_a_single_leaf_of_numbers() -> None:

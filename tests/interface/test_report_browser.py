@@ -23,6 +23,7 @@ MAKERS = [
     report_models.hostile,
     report_models.numbers,
     report_models.actions,
+    report_models.times,
 ]
 
 

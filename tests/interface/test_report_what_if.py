@@ -15,7 +15,10 @@ import pytest
 from proofwood import OptimalTreeClassifier
 from proofwood.data.moments import number_of, text_of
 from proofwood.model import evaluate
+from proofwood.model.node_table import LEAF
+from proofwood.report import survival
 from proofwood.report.words import Words
+from proofwood.show.colouring import leaf_codes
 from tests import report_models
 
 pytestmark = pytest.mark.needs("selenium")
@@ -108,17 +111,35 @@ def at_thresholds(model, X, n=1000):
     return rows
 
 
-@pytest.mark.parametrize("make", [report_models.numbers, report_models.actions])
-def test_it_does_so_for_numbers_and_actions(reports, make):
+@pytest.mark.parametrize("make", [report_models.numbers, report_models.actions, report_models.times])
+def test_it_does_so_for_numbers_actions_and_times(reports, make):
     report = reports(make).open()
     rows = at_thresholds(report.model, report.X)
-    words = Words(report.model.model_, report.model._names())
-    said = [words.says(leaf) for leaf in evaluate.apply(report.model.model_, rows).tolist()]
+    table = report.model.model_
+    words = Words(table, report.model._names())
+    leaves = evaluate.apply(table, rows).tolist()
+    names = survival.code_names(table) if make is report_models.times else None
+    said = [words.says(leaf) if names is None else names[leaf_codes(table)[1][leaf]] for leaf in leaves]
     assert asked(report, "classOf", rows) == said
     assert len(set(said)) > 1
     answer = report.one("#pw-answer").text
     assert "training rows come here" in answer
-    assert "Smallest change" not in answer
+    assert "Smallest change" in answer
+    report.assert_quiet()
+
+
+def test_a_number_can_be_asked_about(reports):
+    report = reports(report_models.numbers).open()
+    numbers = np.unique(report.model.model_.values[report.model.model_.feature == LEAF, 0])
+    for number, side in ((numbers[0] - 1, "at least"), (numbers[-1] + 1, "below")):
+        report.run(
+            "(() => { const field = document.getElementById('pw-asked'); field.value = arguments[0];"
+            " field.dispatchEvent(new Event('input', { bubbles: true })); })()",
+            repr(float(number)),
+        )
+        said = report.one("#pw-answer").text
+        assert f"Whatever the columns hold, it is {side}" in said
+        assert f"Nothing that may change makes it {'below' if side == 'at least' else 'at least'}" in said
     report.assert_quiet()
 
 
@@ -190,11 +211,18 @@ def test_long_sets_of_levels_are_one_short_statement(reports):
     assert "not counted: values that go missing and levels without a name" in said
 
 
-@pytest.fixture
-def cells(reports):
-    """A page, and rows with a value in every cell of its model: whole ages, incomes and gaps, cities and another."""
-    report = reports(report_models.small).open()
+@pytest.fixture(params=[None, 1.2, 2.1])
+def cells(reports, request):
+    """A page, and rows with a value in every cell of its model: whole ages, incomes and gaps, cities and another.
+
+    The label of a row is its class, or whether its number is at least the one that is asked about.
+    """
+    limit = request.param
+    report = reports(report_models.small if limit is None else report_models.small_numbers).open()
     table = report.model.model_
+    report.run("window.proofwood.askAbout(arguments[0])", limit)
+    code = table.label if limit is None else leaf_codes(table)[1]
+    report.labels = np.arange(2) if limit is None else (leaf_codes(table)[0] >= limit).astype(int)
     age, income = (sorted(set(table.threshold[table.feature == j].tolist())) for j in range(2))
     assert age
     assert income
@@ -204,7 +232,7 @@ def cells(reports):
         {*(cut for cut in income if np.isfinite(cut)), *(cut + 0.01 for cut in income if np.isfinite(cut))}
     )
     grid = np.array(list(itertools.product(ages, [*incomes, np.nan], range(OTHER + 1))))
-    return report, grid, table.label[table.walker.leaves(grid)]
+    return report, grid, report.labels[code[table.walker.leaves(grid)]]
 
 
 def test_reasons_are_enough_and_have_no_condition_too_many(cells):
@@ -228,18 +256,23 @@ def test_changes_lead_to_their_class_by_the_fewest_columns(cells):
         then = grid[row].copy()
         for column, value in found["changes"]:
             then[column] = value
-        assert table.label[table.walker.leaves(then[np.newaxis])[0]] == found["label"] != labels[row]
+        leaf = table.walker.leaves(then[np.newaxis])[0]
+        assert (table.label if table.values is None else leaf_codes(table)[1])[leaf] == found["label"]
+        assert report.labels[found["label"]] != labels[row]
         changed = ~((grid == grid[row]) | (np.isnan(grid) & np.isnan(grid[row])))
         there = (labels != labels[row]) & (typed | ~changed).all(axis=1)
         assert len(found["changes"]) == changed[there].sum(axis=1).min()
 
 
 def test_what_must_stay_does_not_change(cells):
-    report, grid, _ = cells
+    report, grid, labels = cells
     rows = [[None if np.isnan(value) else value for value in row] for row in grid.tolist()]
     found = report.run("arguments[0].map((row) => window.proofwood.changeOf(row, [true, false, true]))", rows)
     assert all(one is None or [column for column, _ in one["changes"]] == [1] for one in found)
-    assert any(one is not None for one in found)
+    typed = ~np.isnan(grid[:, 1])
+    for row, label, one in zip(grid, labels, found, strict=True):
+        alike = (grid[:, 0] == row[0]) & (grid[:, 2] == row[2]) & typed
+        assert (one is not None) == bool((labels[alike] != label).any())
 
 
 def test_typing_a_value_changes_the_answer(cells):
@@ -251,7 +284,7 @@ def test_typing_a_value_changes_the_answer(cells):
     assert "Path" in before
     assert report.one("#pw-answer").text != before
     report.one('button[data-key="share"]').click()
-    assert report.one('th[aria-sort="ascending"]').text.startswith("Right")
+    assert report.one('th[aria-sort="ascending"]').text.startswith(("Right", "Spread"))
     report.assert_quiet()
 
 

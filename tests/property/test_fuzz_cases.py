@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
+import pytest
 
-from tests.fuzz import explanations, learners
+from tests.fuzz import explanations, learners, targets
 
 
 def test_cases_of_the_campaign_hold() -> None:
@@ -17,6 +18,28 @@ def test_cases_of_the_campaign_hold() -> None:
     assert all(told[f"learner {name}"] for name in ("tree", "minimal", "bdd", "diagram"))
     assert told["enumerated"] >= 10
     assert told["compared"] >= 5
+
+
+def test_cases_of_every_target_hold() -> None:
+    told: Counter[str] = Counter()
+    for number in range(40):
+        told += targets.one_case(number)
+    assert all(told[kind] for kind in targets.KINDS)
+    assert told["counted"] >= 10
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        1124914428000120,  # the loss of a tree of classes lost digits of small weights
+        3571322228000342,  # an objective of the trace was below 0
+        3571322228002066,  # a file of rewards of 10^9 was refused
+        3571322228000837,  # a file of a deviance of large counts was refused
+        1307817659000282,  # a file of squared errors of weights that differ by 10^12 was refused
+    ],
+)
+def test_cases_of_targets_that_failed(number: int) -> None:
+    targets.one_case(number)
 
 
 def test_a_model_that_uses_no_column_in_doubt_of_rounding() -> None:

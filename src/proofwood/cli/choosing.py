@@ -30,7 +30,9 @@ SIZE = nullable(
                 record(
                     {
                         **_PARAMETERS,
-                        "accuracy": described(NUMBER, "mean over the folds; of numbers R2, or what --scoring names"),
+                        "accuracy": described(
+                            NUMBER, "mean over the folds; of numbers R2, of times concordance, or what --scoring names"
+                        ),
                         "leaves": described(NUMBER, "mean over the folds"),
                         "proved": described(INTEGER, "folds in which the tree is proved optimal"),
                     }
@@ -42,9 +44,20 @@ SIZE = nullable(
 )
 
 
-def require_scoring(name: str | None) -> None:
-    """Raise DataError if scikit-learn has no score of this name; the message suggests one."""
+def require_scoring(name: str | None, *, of_times: bool = False) -> None:
+    """Raise DataError if there is no score of this name; the message suggests one.
+
+    Parameters
+    ----------
+    name : name of a score of scikit-learn, or None
+    of_times : whether it is a score of survival times instead
+    """
     if name is None:
+        return
+    if of_times:
+        from proofwood.estimators.survival_scores import SCORES
+
+        one_of(name, list(SCORES), parameter("scoring", name))
         return
     from sklearn.metrics import get_scorer_names
 
@@ -58,13 +71,14 @@ def choose_size(
 
     Parameters
     ----------
-    model : learner of the trees, "tree" or "regressor"
+    model : learner of the trees, "tree", "regressor" or "survival"
     folds : number of folds of the cross-validation
     settings : parameters of the tree; ``max_depth`` is the greatest depth to try, and ``alpha`` the only price to try
     features, labels : the training rows
     more : further arguments for ``fit``
     """
     from proofwood.estimators.optimal_regressor_cv import OptimalTreeRegressorCV
+    from proofwood.estimators.optimal_survival_cv import OptimalSurvivalTreeCV
     from proofwood.estimators.optimal_tree_cv import OptimalTreeCV
     from proofwood.problem.tree import check_depth
 
@@ -73,7 +87,8 @@ def choose_size(
     deepest = settings.get("max_depth", MOST_DEPTH)
     check_depth(deepest)
     given = {**settings, "max_depth": tuple(range(min(1, deepest), deepest + 1))}
-    search = {"tree": OptimalTreeCV, "regressor": OptimalTreeRegressorCV}[model]
+    searches = {"tree": OptimalTreeCV, "regressor": OptimalTreeRegressorCV, "survival": OptimalSurvivalTreeCV}
+    search: Any = searches[model]
     return search(cv=folds, verbose=1, **given).fit(features, labels, **more)
 
 

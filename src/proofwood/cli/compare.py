@@ -1,4 +1,4 @@
-"""The command ``proofwood compare``: compare optimal trees with other classifiers on the same folds of a table."""
+"""The command ``proofwood compare``: compare optimal trees with other models on the same folds of a table."""
 
 # Imports inside functions are of modules that load numpy, polars and scikit-learn, so that --help starts at once.
 
@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -37,7 +37,7 @@ from proofwood.cli.options import (
     Missing,
     Scoring,
     Sheet,
-    Target,
+    Targets,
     WrittenAs,
     bands_asked,
     missing_values,
@@ -45,6 +45,7 @@ from proofwood.cli.options import (
     written_as,
 )
 from proofwood.cli.pictures import Plot, require_picture, save_picture
+from proofwood.exceptions import DataError
 
 EXAMPLES = """
 proofwood data iris --out iris.csv
@@ -55,7 +56,7 @@ proofwood compare iris.csv --target species --cv 2 --time-limit 2 --scoring bala
 _END = nullable(NUMBER, "end of the 95 % interval; null with one fold")
 register(
     "compare",
-    "Scores of classifiers on the same folds.",
+    "Scores of models on the same folds.",
     {
         "rows": INTEGER,
         "folds": INTEGER,
@@ -84,7 +85,7 @@ register(
 
 def compare(
     data: Annotated[Path, typer.Argument(help=f"{TABLE_HELP}, with a header.")],
-    target: Target,
+    target: Targets = [],  # noqa: B006 - typer copies it
     cv: Annotated[int, typer.Option(metavar="FOLDS", help="Folds of the cross-validation.")] = 5,
     scoring: Scoring = None,
     groups: Groups = None,
@@ -112,21 +113,28 @@ def compare(
 ) -> None:
     """Compare optimal trees with CART, forests and boosted trees.
 
+    Two targets are survival times: the time, and whether the event happened.
+
     All models are fitted on the same folds. The loss in accuracy of a readable tree is the difference between its line
     and the lines of the forest and the boosted trees. If the interval of a difference contains 0, the folds do not show
     a difference between the models.
     """
     from proofwood.comparison import compare as compared
-    from proofwood.data.tables import drop_columns, read_cells, require_columns, split_target
+    from proofwood.data.tables import drop_columns, read_cells, require_columns, require_values, split_target
 
     require_out(plot, data, option="--plot")
     require_picture(plot)
-    require_scoring(scoring)
+    if len(target) not in (1, 2):
+        raise DataError(f"--target: expected one column, or two of survival times, and {len(target)} are named")
+    require_scoring(scoring, of_times=len(target) == 2)
     cells = read_cells(data, sheet=sheet)
-    table = (with_target(cells, target) if drop_missing else cells).frame
-    require_columns(table.columns, [target, *drop, *categorical, *([] if groups is None else [groups])])
+    table = (with_target(cells, *target) if drop_missing else cells).frame
+    require_columns(table.columns, [*target, *drop, *categorical, *([] if groups is None else [groups])])
     drop = [*drop, *([groups] if groups is not None and groups not in drop else [])]
-    features, labels = split_target(table, target)
+    features, labels = table.drop(target), cast(Any, table.select(target))
+    if len(target) == 1:
+        features, labels = split_target(table, target[0])
+    require_values(table, target)
     features = drop_columns(features, drop)
     require_columns(features.columns, categorical)
     found = compared(

@@ -25,7 +25,7 @@ from proofwood.cli.answers import (
 from proofwood.cli.completion import columns
 from proofwood.cli.errors import DRIFT
 from proofwood.cli.files import require_out, saved_model, say_saved, writing
-from proofwood.cli.labelled import targets_of, with_target
+from proofwood.cli.labelled import targets_asked, targets_of, with_target
 from proofwood.cli.options import DataTable, DropMissingTarget, Language, ModelFile, Sheet
 from proofwood.cli.tables import tested_rows
 from proofwood.exceptions import DataError
@@ -51,14 +51,14 @@ _SHARE = record(
 _NUMBERS = nullable(
     record(
         {
-            "what": described(TEXT, "root mean squared error, or mean reward"),
+            "what": described(TEXT, "root mean squared error, mean reward, or of times the concordance or rate"),
             "then": nullable(NUMBER, "in training"),
             "now": nullable(NUMBER, "null without rows"),
             "held_out": nullable(NUMBER, "on the held-out rows of the cross-validation"),
             "mean_now": nullable(NUMBER, "mean number of the new rows"),
         }
     ),
-    "figures of a model of numbers; null without --target, and for classes",
+    "figures of numbers, rewards or times; null without --target, and for classes",
 )
 _RANGE = nullable(listing(TEXT), "least and greatest value; null for categories, and where not known")
 register(
@@ -143,9 +143,14 @@ def drift(
     model: ModelFile,
     data: DataTable,
     target: Annotated[
-        str | None,
-        typer.Option(metavar="COL", help="Column of labels, to compare errors, too.", autocompletion=columns),
-    ] = None,
+        list[str],
+        typer.Option(
+            metavar="COL",
+            help="Column of labels or numbers, to compare errors, too; repeated for rewards, and for time and event.",
+            show_default=False,
+            autocompletion=columns,
+        ),
+    ] = [],  # noqa: B006 - typer copies it
     expected_error: Annotated[
         float | None,
         typer.Option(
@@ -176,15 +181,16 @@ def drift(
 
     require_out(html, model, data, option="--html")
     require_language(language)
-    if target is None and (drop_missing or expected_error is not None):
+    if not target and (drop_missing or expected_error is not None):
         option = "--drop-missing-target" if drop_missing else "--expected-error"
         raise DataError(f"{option} needs --target COL, the column of labels")
     fitted = saved_model(model)
+    named = targets_asked(fitted, target) if target else []
     cells = read_cells(data, sheet=sheet)
-    if target is not None and drop_missing:
-        cells = with_target(cells, target)
-    labels = None if target is None else targets_of(fitted, cells, [target])
-    rows = tested_rows(fitted, cells, [] if target is None else [target])
+    if drop_missing:
+        cells = with_target(cells, *named)
+    labels = targets_of(fitted, cells, named) if named else None
+    rows = tested_rows(fitted, cells, named)
     found = Drift.of(
         fitted,
         rows,

@@ -5,8 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from shlex import quote
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -27,12 +26,11 @@ from proofwood.cli.answers import (
 )
 from proofwood.cli.colours import painted
 from proofwood.cli.files import saved_model
-from proofwood.cli.labelled import answers_of, labelled_rows, predicts
+from proofwood.cli.labelled import answers_of, labelled_rows, predicts, targets_asked
 from proofwood.cli.learners.option import Predicts
 from proofwood.cli.options import DataTable, DropMissingTarget, ModelFile, Sheet, Targets
 from proofwood.cli.report import print_line
-from proofwood.exceptions import DataError
-from proofwood.printable import printable, shown
+from proofwood.printable import printable
 
 if TYPE_CHECKING:
     from proofwood.report.measures import Measured
@@ -127,34 +125,13 @@ def evaluate(
     rewards.
     """
     fitted = saved_model(model)
-    named = _targets(fitted, target)
+    named = targets_asked(fitted, target)
     features, found = labelled_rows(fitted, data, named, sheet, drop_missing=drop_missing)
     answer, show = _MEASURES[predicts(fitted)](fitted, features, found)
     if as_json:
         print_answer("evaluate", **answer)
     else:
         show()
-
-
-def _targets(model: Any, given: Sequence[str]) -> Sequence[str]:
-    """The columns of the target: those that are given, or of a policy those that its actions are named by."""
-    what, actions = predicts(model), answers_of(model)
-    if what is Predicts.TIMES:
-        if len(given) != 2:
-            raise DataError("--target: name two columns, the time, and whether the event happened")
-        return given
-    if what is not Predicts.ACTIONS:
-        if len(given) != 1:
-            name = quote(model.target_name_ or "COL")
-            raise DataError(f"--target: the model predicts {what}, so name one column, such as --target {name}")
-        return given
-    named = all(isinstance(name, str) for name in actions)
-    if named and set(given) <= set(actions) and len(given) in (0, len(actions)):
-        return actions
-    if len(given) != len(actions) and (named or len(given) != 1):
-        told = f"the rewards of {shown(actions, 5)}, not {len(given)}"
-        raise DataError(f"--target: expected {len(actions)} columns, {told}")
-    return given
 
 
 def _classes(model: Any, features: Any, labels: Any) -> tuple[dict[str, Any], Callable[[], None]]:

@@ -17,7 +17,7 @@ from proofwood.cli.completion import columns, learners
 from proofwood.cli.corrections import one_of
 from proofwood.cli.files import require_out, say_saved, writing
 from proofwood.cli.labelled import with_target
-from proofwood.cli.learners import chosen, settings_from_table, settings_of
+from proofwood.cli.learners import OPTIONS, chosen, settings_from_table, settings_of
 from proofwood.cli.learners.assembled import LearnersCommand, with_learner_options
 from proofwood.cli.learners.option import Predicts
 from proofwood.cli.learning import learn
@@ -156,9 +156,9 @@ def fit(
     require_out(plot, data, option="--plot")
     require_picture(plot)
     told = _asked_of_report(report, data, card, language)
-    require_scoring(scoring)
     given = chosen(own)
     model = learner_meant(model, target, given, {"--bands": bands, "--class-weight": class_weights})
+    require_scoring(scoring, of_times=model is not None and OPTIONS[model].predicts is Predicts.TIMES)
     _require_folds(given, scoring, groups)
     _require_checkpoint(given, data, (out, "--out"), (plot, "--plot"), (report, "--report"))
     if model is not None:  # a mistake is told before the table is read

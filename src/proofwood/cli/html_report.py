@@ -11,8 +11,8 @@ import typer
 
 from proofwood.cli.answers import INTEGER, TEXT, AsJson, print_answer, register
 from proofwood.cli.files import require_out, saved_model, say_saved, writing
-from proofwood.cli.labelled import labelled_rows
-from proofwood.cli.options import TABLE_HELP, Card, DropMissingTarget, Language, ModelFile, Sheet, Target
+from proofwood.cli.labelled import labelled_rows, targets_asked
+from proofwood.cli.options import TABLE_HELP, Card, DropMissingTarget, Language, ModelFile, Sheet, Targets
 from proofwood.exceptions import DataError
 from proofwood.files import require_page
 from proofwood.language import ENGLISH, require_language
@@ -29,7 +29,7 @@ register("report", "The file of the report.", {"saved": TEXT, "bytes": INTEGER, 
 def report(
     model: ModelFile,
     table: Annotated[Path, typer.Argument(help=f"{TABLE_HELP}, with the training rows.")],
-    target: Target,
+    target: Targets = [],  # noqa: B006 - typer copies it
     out: Annotated[Path, typer.Option(metavar="FILE", help="Write the HTML file here.")] = Path("report.html"),
     validation: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Table of rows not used in training, with the same columns.")
@@ -64,13 +64,14 @@ def report(
     require_page(out)
     require_language(language)
     fitted = saved_model(model)
-    features, labels = labelled_rows(fitted, table, [target], sheet, drop_missing=drop_missing)
+    named = targets_asked(fitted, target)
+    features, labels = labelled_rows(fitted, table, named, sheet, drop_missing=drop_missing)
     more: dict[str, Any] = {"card": card, "source": table, "include_rows": include_rows, "language": language}
     if validation is None and validation_sheet is not None:
         raise DataError("--validation-sheet needs --validation FILE, the workbook that has the sheet")
     if validation is not None:
         more["X_val"], more["y_val"] = labelled_rows(
-            fitted, validation, [target], validation_sheet, drop_missing=drop_missing
+            fitted, validation, named, validation_sheet, drop_missing=drop_missing
         )
     with writing(out):
         write_report(

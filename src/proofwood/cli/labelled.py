@@ -6,11 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from proofwood.cli.errors import warn
 from proofwood.cli.learners.option import Predicts
 from proofwood.cli.tables import rows_of
+from proofwood.exceptions import DataError
+from proofwood.printable import shown
 
 if TYPE_CHECKING:
     from proofwood.data.cells import Cells
@@ -55,6 +58,33 @@ def labelled_rows(
         cells = with_target(cells, *targets)
     found = targets_of(model, cells, targets)
     return rows_of(model, cells, path, targets, " beside the target"), found
+
+
+def targets_asked(model: Any, given: Sequence[str]) -> Sequence[str]:
+    """The columns of the target: those that are given, or of a policy those that its actions are named by.
+
+    Raises
+    ------
+    DataError
+        If there are too few columns, or too many.
+    """
+    what, actions = predicts(model), answers_of(model)
+    if what is Predicts.TIMES:
+        if len(given) != 2:
+            raise DataError("--target: name two columns, the time, and whether the event happened")
+        return given
+    if what is not Predicts.ACTIONS:
+        if len(given) != 1:
+            name = quote(model.target_name_ or "COL")
+            raise DataError(f"--target: the model predicts {what}, so name one column, such as --target {name}")
+        return given
+    named = all(isinstance(name, str) for name in actions)
+    if named and set(given) <= set(actions) and len(given) in (0, len(actions)):
+        return actions
+    if len(given) != len(actions) and (named or len(given) != 1):
+        told = f"the rewards of {shown(actions, 5)}, not {len(given)}"
+        raise DataError(f"--target: expected {len(actions)} columns, {told}")
+    return given
 
 
 def targets_of(model: Any, cells: Cells, names: Sequence[str]) -> Any:

@@ -50,7 +50,9 @@ WrittenAs = Annotated[
 Scoring = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME", help="Score on folds, as in scikit-learn, such as balanced_accuracy, f1_macro or roc_auc."
+        metavar="NAME",
+        help="Score on folds, as in scikit-learn, such as balanced_accuracy, f1_macro or roc_auc; of times "
+        "concordance (the default), deviance or neg_integrated_brier_score.",
     ),
 ]
 Groups = Annotated[

@@ -37,6 +37,15 @@ if TYPE_CHECKING:
 
 MOST_CLASSES = 12
 """Classes whose recall and precision are printed."""
+_TIME_FIGURES = record(
+    {
+        "rows": INTEGER,
+        "events": INTEGER,
+        "concordance": nullable(NUMBER, "mean over the folds; null if a fold has no pairs"),
+        "deviance": nullable(NUMBER, "share of the deviance of one rate for all that is avoided, mean over the folds"),
+    },
+    "how survival times are foretold",
+)
 _NUMBER_FIGURES = record(
     {
         "rows": INTEGER,
@@ -60,7 +69,7 @@ FITTED = {
                 "folds": INTEGER,
                 "classes": listing(record({"label": TEXT, "rows": INTEGER, "predicted": INTEGER, "right": INTEGER})),
             },
-            more={"numbers": _NUMBER_FIGURES},
+            more={"numbers": _NUMBER_FIGURES, "times": _TIME_FIGURES},
         ),
         "scores of the chosen size on held-out rows, with --cv; else null",
     ),

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from enum import StrEnum
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,8 +23,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
 from proofwood.comparison.growing import Growing
-from proofwood.comparison.models import BASELINE, MEAN, default_models
+from proofwood.comparison.models import BASELINE, CURVE, MEAN, default_models, models_of_times
 from proofwood.comparison.result import ComparedModel, Comparison
+from proofwood.comparison.survival import RatesOfTimes, are_names, are_times, structured
 from proofwood.data.schema import forms_of, training_table
 from proofwood.data.targets import are_numbers, banded
 from proofwood.estimators import reporting
@@ -31,6 +34,9 @@ from proofwood.estimators.fitted import FittedModel
 from proofwood.estimators.folds import baseline_score, folds_of, require_score
 from proofwood.estimators.input import classes_and_codes, features_and_labels, labels_of, with_row_index
 from proofwood.estimators.number_learner import numbers_of
+from proofwood.estimators.optimal_survival import times_of
+from proofwood.estimators.optimal_survival_cv import folds_of_times
+from proofwood.estimators.survival_scores import alone, name_of, scorer
 from proofwood.exceptions import DataError, DataWarning, OptimalityWarning
 from proofwood.hints import About, Hint, parameter
 from proofwood.model.node_table import FloatArray
@@ -40,7 +46,9 @@ from proofwood.result import Status
 UNBOUNDED = (-np.inf, np.inf)
 SHARES = {
     **dict.fromkeys(("accuracy", "balanced accuracy", "roc auc", "f1", "precision", "recall"), (0.0, 1.0)),
-    R_SQUARED: (-np.inf, 1.0),
+    "concordance": (0.0, 1.0),
+    **dict.fromkeys((R_SQUARED, "deviance"), (-np.inf, 1.0)),
+    "neg_integrated_brier_score": (-np.inf, 0.0),
 }
 """The least and the greatest possible value of each score that has a known range."""
 
@@ -68,14 +76,15 @@ def compare(
     """Compare models on the same folds: a score with its interval, leaves, seconds, and what is proved.
 
     They are classifiers, or regressors if the target is numbers: if ``models`` are regressors, or by default if the
-    target has more numbers than classes could be.
+    target has more numbers than classes could be. If the target has two columns, they are models of survival times.
 
     Parameters
     ----------
     X : (n_samples, n_features) an array, or a frame with columns of any kind
-    y : (n_samples,) labels or numbers, or the name of the column of these
-    models : dict from name to classifier, or to regressor; :func:`default_models` by default. Each is fitted on ``X``
-        without changes
+    y : (n_samples,) labels or numbers, or the name of the column of these; or survival times in a form that
+        :class:`OptimalSurvivalTree` takes, with two columns
+    models : dict from name to classifier, or to regressor; by default those of :func:`default_models`, or of times
+        :func:`models_of_times`. Each is fitted on ``X`` without changes, and gets times as scikit-survival has them
     reference : name of the model that the others are compared with; by default the first
     sample_weight : (n_samples,) weights, for fits and scores
     groups : (n_samples,) group of each row; no fold divides a group
@@ -86,7 +95,7 @@ def compare(
         narrower intervals.
     scoring : str, function of (model, X, y), or None
         The score, as in scikit-learn; None means accuracy, and R² for numbers. ``"neg_root_mean_squared_error"`` is in
-        the unit of the numbers.
+        the unit of the numbers. Of times one of :class:`OptimalSurvivalTreeCV`.
     bands : how to cut a target of numbers into classes, as for the learners
     time_limit, categorical_features, drop, missing_values, written_as : as in :func:`default_models`
     random_state, n_jobs : as in :func:`default_models`
@@ -117,7 +126,7 @@ def compare(
     >>> found.difference("depth 1").high < 0
     True
     """
-    X, y = features_and_labels(X, y)
+    X, y = features_and_labels(X, y, several=are_names(y))
     X = with_row_index(X)
     table: dict[str, Any] = {
         "categorical_features": categorical_features,
@@ -128,13 +137,15 @@ def compare(
     values: Any = None
     if models is not None and (not isinstance(models, Mapping) or not models):
         raise ValueError(f"models={models!r}: expected a mapping from names to models, with at least one")
-    labels, of_numbers = _target(y, models, bands)
+    labels, kind = _target(y, models, bands)
+    of_numbers = kind is Target.NUMBERS
     if models is None:
         values, schema, hints = training_table(X, **table)
         _warn_of_texts(hints)
         table["written_as"] = forms_of(schema)  # parts of the table are read as the whole
         limits: dict[str, Any] = {"time_limit": time_limit, "n_jobs": n_jobs}
-        models = default_models(of_numbers=of_numbers, **table, random_state=random_state, **limits)
+        limits |= {**table, "random_state": random_state}
+        models = models_of_times(**limits) if kind is Target.TIMES else default_models(of_numbers=of_numbers, **limits)
     else:
         with suppress(DataError):  # a table for other models: its rows are shuffled as they stand
             values = training_table(X, **table)[0]
@@ -142,25 +153,29 @@ def compare(
     reference = names[0] if reference is None else reference
     if reference not in models:
         raise ValueError(f"reference={reference!r} is not a model: expected one of {', '.join(map(repr, names))}")
-    # An error before any fit, if these are not classes.
-    require_score(scoring, None if of_numbers else classes_and_codes(labels)[0])
+    if kind is not Target.TIMES:  # an error before any fit, if these are not classes
+        require_score(scoring, None if of_numbers else classes_and_codes(labels)[0])
+    score_of = _scorers(kind, scoring)
     weights = None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, float), labels.shape)
     values = _numbers(values, labels.size)
     # Each in the order of the table, as hints are about the order of rows.
-    parts = folds_of(cv, X, labels, groups, random_state, values, of_numbers=of_numbers)
+    if kind is Target.TIMES:
+        parts = folds_of_times(cv, X, times_of(labels), groups, random_state, values)
+    else:
+        parts = folds_of(cv, X, labels, groups, random_state, values, of_numbers=of_numbers)
     folds = [(np.sort(train), np.sort(test)) for train, test in parts]
     found: list[ComparedModel] = []
     cut = {"exact": 0, "grown": 0}
     notes: dict[str, None] = {}
     with reporting.told_lines(verbose) as tell:
         for name, model in models.items():
-            scorer = check_scoring(model, scoring=scoring)
+            score = score_of(model)
             fits = []
             for k, (train, _) in enumerate(folds):
                 tell(f"{name}: fold {k + 1} of {len(folds)}")
                 fits.append(_fitted(name, model, X, labels, weights, train, k, notes))
             scores = [
-                _score(scorer, fit, X, labels, weights, test) for (fit, _), (_, test) in zip(fits, folds, strict=True)
+                _score(score, fit, X, labels, weights, test) for (fit, _), (_, test) in zip(fits, folds, strict=True)
             ]
             exact = [_last(fit) for fit, _ in fits if isinstance(_last(fit), FittedModel)]
             cut["exact"] += sum(fit.status_ is Status.FEASIBLE for fit in exact)
@@ -177,18 +192,30 @@ def compare(
             )
     for note in notes:
         warnings.warn(f"in the first fold: {note}", DataWarning, stacklevel=2)
-    if useless := _no_better(found, labels, folds, scoring, weights, of_numbers=of_numbers):
+    if useless := _no_better(found, labels, folds, scoring, weights, kind=kind):
         warnings.warn(DataWarning(str(useless), [useless]), stacklevel=2)
     said = _limits_reached(**cut)
     if said:
         warnings.warn(said, OptimalityWarning, stacklevel=2)
     share = float(np.mean([len(test) / len(train) for train, test in folds]))
-    score = score_name(scoring, of_numbers=of_numbers)
-    return Comparison(tuple(found), reference, score, share, labels.size, SHARES.get(score, UNBOUNDED))
+    name = name_of(scoring) if kind is Target.TIMES else score_name(scoring, of_numbers=of_numbers)
+    return Comparison(tuple(found), reference, name, share, labels.size, SHARES.get(name, UNBOUNDED))
 
 
-def _target(y: Any, models: Mapping[str, BaseEstimator] | None, bands: Any) -> tuple[npt.NDArray[Any], bool]:
-    """(n_rows,) labels or numbers, and whether they are numbers."""
+class Target(StrEnum):
+    """What is compared."""
+
+    CLASSES = "classes"
+    NUMBERS = "numbers"
+    TIMES = "survival times"
+
+
+def _target(y: Any, models: Mapping[str, BaseEstimator] | None, bands: Any) -> tuple[npt.NDArray[Any], Target]:
+    """(n_rows,) labels, numbers, or events with times, and what they are."""
+    if are_times(y):
+        if bands is not None:
+            raise ValueError("bands cut numbers into classes, and y has two columns, survival times: leave them out")
+        return structured(y), Target.TIMES
     if models is not None:
         regressors = [name for name, model in models.items() if is_regressor(model)]
         if regressors and len(regressors) < len(models):
@@ -199,11 +226,11 @@ def _target(y: Any, models: Mapping[str, BaseEstimator] | None, bands: Any) -> t
         if regressors:
             if bands is not None:
                 raise ValueError("bands cut numbers into classes, and the models are regressors: leave them out")
-            return numbers_of(y).reshape(-1), True
+            return numbers_of(y).reshape(-1), Target.NUMBERS
     labels, _ = banded(np.asarray(labels_of(y)).reshape(-1), bands)
     if models is None and are_numbers(labels):
-        return numbers_of(labels), True
-    return labels, False
+        return numbers_of(labels), Target.NUMBERS
+    return labels, Target.CLASSES
 
 
 def _no_better(
@@ -213,22 +240,27 @@ def _no_better(
     scoring: Any,
     weights: Any,
     *,
-    of_numbers: bool,
+    kind: Target,
 ) -> Hint | None:
-    """A hint about the models that score no more than the most frequent class, or the mean; None if all do."""
-    scorer = check_scoring(DummyRegressor() if of_numbers else DummyClassifier(), scoring=scoring)
-    baselines = [
-        baseline_score(
-            scorer, labels[train], labels[test], None if weights is None else weights[test], of_numbers=of_numbers
-        )
-        for train, test in folds
-    ]
-    mean = float(np.mean(baselines))
-    names = [one.name for one in found if one.name not in (BASELINE, MEAN) and float(np.mean(one.scores)) <= mean]
+    """A hint about the models that score no more than the most frequent class, the mean or one rate; None if all do."""
+    if kind is Target.TIMES:
+        mean = alone(scoring)
+    else:
+        of_numbers = kind is Target.NUMBERS
+        score = check_scoring(DummyRegressor() if of_numbers else DummyClassifier(), scoring=scoring)
+        baselines = [
+            baseline_score(
+                score, labels[train], labels[test], None if weights is None else weights[test], of_numbers=of_numbers
+            )
+            for train, test in folds
+        ]
+        mean = float(np.mean(baselines))
+    lower = (BASELINE, MEAN, CURVE)
+    names = [one.name for one in found if one.name not in lower and float(np.mean(one.scores)) <= mean]
     if not names:
         return None
     what = "is" if len(names) == 1 else "are"
-    always = "the mean" if of_numbers else "the most frequent class"
+    always = {Target.NUMBERS: "the mean", Target.TIMES: "one rate"}.get(kind, "the most frequent class")
     return Hint(
         About.BASELINE,
         (),
@@ -252,10 +284,18 @@ def _numbers(values: Any, n_rows: int) -> FloatArray | None:
     return values
 
 
-def _score(scorer: Any, fit: Any, X: Any, labels: npt.NDArray[Any], weights: Any, test: Any) -> float:
+def _scorers(kind: Target, scoring: Any) -> Callable[[Any], Any]:
+    """The function from a model to its score."""
+    if kind is not Target.TIMES:
+        return partial(check_scoring, scoring=scoring)
+    score = scorer(scoring)
+    return lambda model: score
+
+
+def _score(score: Any, fit: Any, X: Any, labels: npt.NDArray[Any], weights: Any, test: Any) -> float:
     """The score of a fitted model on the rows that a fold holds out."""
     more = {} if weights is None else {"sample_weight": weights[test]}
-    return float(scorer(fit, _safe_indexing(X, test), labels[test], **more))
+    return float(score(fit, _safe_indexing(X, test), labels[test], **more))
 
 
 def _limits_reached(exact: int, grown: int) -> str:
@@ -317,6 +357,7 @@ def _fitted(
 
 def _is_cut(fit: Any) -> bool:
     """Whether a time limit ended the growth of an ensemble."""
+    fit = fit.fitted_ if isinstance(fit, RatesOfTimes) else fit
     last = fit.steps[-1][1] if isinstance(fit, Pipeline) else fit
     return isinstance(last, Growing) and last.cut_
 
@@ -328,6 +369,8 @@ def _last(fit: Any) -> Any:
             fit = fit.steps[-1][1]
         elif isinstance(fit, Growing):
             fit = fit.ensemble_
+        elif isinstance(fit, RatesOfTimes):
+            fit = fit.fitted_
         elif isinstance(fit, TransformedTargetRegressor):
             fit = fit.regressor_
         elif isinstance(fit, GridSearchCV):

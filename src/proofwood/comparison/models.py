@@ -21,15 +21,18 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from proofwood.comparison.growing import GrowingEnsemble, GrowingRegressor
 from proofwood.comparison.one_hot import OneHotTable
+from proofwood.comparison.survival import RatesOfTimes
 from proofwood.estimators.optimal_regressor import OptimalTreeRegressor
 from proofwood.estimators.optimal_regressor_cv import OptimalTreeRegressorCV
+from proofwood.estimators.optimal_survival import OptimalSurvivalTree
+from proofwood.estimators.optimal_survival_cv import OptimalSurvivalTreeCV
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
 from proofwood.estimators.optimal_tree_cv import OptimalTreeCV
 
 PRUNING = (0.0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02)
 """The values of ``ccp_alpha`` among which cross-validation chooses for the pruned tree of scikit-learn; for numbers as
 shares of their variance."""
-REFERENCE, BASELINE, MEAN = "optimal tree, size chosen", "most frequent class", "mean"
+REFERENCE, BASELINE, MEAN, CURVE = "optimal tree, size chosen", "most frequent class", "mean", "one curve for all"
 """Names of models that are compared by default: the one that others are measured by, and the lower references."""
 
 
@@ -92,6 +95,55 @@ def default_models(
         "random forest": on_numbers(many),
         "boosted trees": on_numbers(growing(boosted(random_state=random_state), time_limit)),
         **{name: on_numbers(model) for name, model in baseline.items()},
+    }
+
+
+def models_of_times(
+    *,
+    time_limit: float | None = 10.0,
+    categorical_features: Any = None,
+    drop: Any = None,
+    missing_values: Any = None,
+    written_as: Mapping[Any, str | None] | None = None,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+) -> dict[str, BaseEstimator]:
+    """The models that :func:`compare` compares by default if the target is survival times, by name.
+
+    They are optimal trees of depth 2 and 3 and one whose size is chosen by cross-validation; greedy trees of the same
+    cost and depths (CART); a random forest and boosted trees of the same cost, as an upper reference; and the curve of
+    Kaplan and Meier of all rows, as a lower reference. Models of scikit-learn are :class:`RatesOfTimes`.
+
+    Parameters
+    ----------
+    time_limit, categorical_features, drop, missing_values, written_as : as in :func:`default_models`
+    random_state, n_jobs : as in :func:`default_models`
+    """
+    table: dict[str, Any] = {
+        "categorical_features": categorical_features,
+        "drop": drop,
+        "missing_values": missing_values,
+        "written_as": written_as,
+    }
+    exact: dict[str, Any] = {**table, "time_limit": time_limit, "n_jobs": n_jobs}
+
+    def of_rates(model: BaseEstimator) -> RatesOfTimes:
+        return RatesOfTimes(make_pipeline(OneHotTable(**table), model))
+
+    def greedy(depth: int) -> RatesOfTimes:
+        return of_rates(DecisionTreeRegressor(criterion="poisson", max_depth=depth, random_state=random_state))
+
+    forest = RandomForestRegressor(criterion="poisson", random_state=random_state, n_jobs=n_jobs)
+    boosted = HistGradientBoostingRegressor(loss="poisson", random_state=random_state)
+    return {
+        REFERENCE: OptimalSurvivalTreeCV(**exact),
+        "optimal tree, depth 2": OptimalSurvivalTree(2, **exact),
+        "optimal tree, depth 3": OptimalSurvivalTree(3, **exact),
+        "CART, depth 2": greedy(2),
+        "CART, depth 3": greedy(3),
+        "random forest": of_rates(GrowingRegressor(forest, time_limit)),
+        "boosted trees": of_rates(GrowingRegressor(boosted, time_limit)),
+        CURVE: of_rates(DummyRegressor()),
     }
 
 

@@ -69,8 +69,6 @@ def measured(model: Any, X: Any, y: Any, asked: Asked) -> dict[str, Any]:
         raise ValueError(
             "expected_error is a share of wrong predictions, and the model predicts no class: leave it out"
         )
-    if y is not None and hasattr(model, "curves_"):
-        raise ValueError("times of new rows are not compared with those of training yet: leave out y_new")
     if y is not None:
         X, y = features_and_labels(X, y, several=model._several_targets)
     rows = new_rows(model, X)
@@ -145,7 +143,9 @@ def _notes(model: Any, rows: TestedRows, errors: ErrorDrift | None, *, weighted:
         yield gettext(
             "training rows had weights: rows are counted without them, and errors in training are shares of weight"
         )
-    if model.model_.values is not None:
+    if hasattr(model, "curves_"):
+        yield gettext("times raise no alarm: how long rows are seen may change without a change of the event")
+    elif model.model_.values is not None:
         yield gettext(
             "errors of numbers and rewards raise no alarm: no test of their mean holds for every distribution"
         )

@@ -1,4 +1,5 @@
-"""Squared errors of models of numbers, and rewards of policies, on new rows beside those of training.
+"""Squared errors of models of numbers, rewards of policies, and order and rates of survival times, on new rows beside
+those of training.
 
 They are figures without a test. A mean of numbers that have no known bounds has no test that is valid for every
 distribution: a single row that training did not have can move it by any amount. What can be tested are counts: of rows
@@ -13,11 +14,13 @@ from typing import Any
 import numpy as np
 
 from proofwood.drift.parts import NumberDrift
+from proofwood.estimators.survival_curves import concordance
 from proofwood.estimators.validation import errors_of
 from proofwood.language import gettext, marked
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 
 ERROR, REWARD = marked("root mean squared error"), marked("mean reward")
+ORDER, RATE = marked("concordance"), marked("events per unit of time")
 
 
 def number_drift(model: Any, ends: IntArray, targets: FloatArray, leaf: int | None = None) -> NumberDrift:
@@ -25,14 +28,16 @@ def number_drift(model: Any, ends: IntArray, targets: FloatArray, leaf: int | No
 
     Parameters
     ----------
-    model : fitted model of numbers, or policy
+    model : fitted model of numbers or times, or policy
     ends : (n_rows,) leaf of each new row
-    targets : (n_rows, k) numbers, or rewards
+    targets : (n_rows, k) numbers, rewards, or times and events
     leaf : the leaf whose rows are meant; None for all rows
     """
     table = model.model_
     if leaf is not None:
         targets, ends = targets[ends == leaf], ends[ends == leaf]
+    if hasattr(model, "curves_"):
+        return _order(model, ends, targets) if leaf is None else _rate(table, leaf, targets)
     leaves = np.flatnonzero(table.feature == LEAF) if leaf is None else np.array([leaf])
     if table.n_labels > 1:
         now = _mean(targets[np.arange(ends.size), table.label[ends]])
@@ -43,6 +48,23 @@ def number_drift(model: Any, ends: IntArray, targets: FloatArray, leaf: int | No
     found = model.validation_
     held_out = math.nan if found is None or found.numbers is None or leaf is not None else found.numbers.squared
     return NumberDrift(gettext(ERROR), then, now, held_out, _mean(targets[:, 0]))
+
+
+def _order(model: Any, ends: IntArray, targets: FloatArray) -> NumberDrift:
+    """How well the rates of the leaves order the times."""
+    times, events = targets.T
+    found = model.validation_
+    held_out = math.nan if found is None or found.times is None else found.times.concordance
+    now = concordance(times, events > 0, model.model_.values[ends, 0])
+    return NumberDrift(gettext(ORDER), model._concordance, now, held_out)
+
+
+def _rate(table: NodeTable, leaf: int, targets: FloatArray) -> NumberDrift:
+    """The rate of events at a leaf."""
+    assert table.values is not None
+    seen = float(targets[:, 0].sum())
+    now = float(np.count_nonzero(targets[:, 1])) / seen if seen else math.nan
+    return NumberDrift(gettext(RATE), float(table.values[leaf, 0]), now)
 
 
 def _mean(values: FloatArray) -> float:

@@ -70,12 +70,13 @@ class NumberDrift:
 
     Parameters
     ----------
-    what : the figure: the root of the mean squared error, or the mean reward
+    what : the figure: the root of the mean squared error, the mean reward, or of survival times the concordance, and at
+        a leaf the rate of events
     then : in training, by weight; an error is lower there, since the model was chosen by it. NaN if the model does not
         keep it
     now : of the new rows; NaN without rows
     held_out : on the held-out rows of the cross-validation; NaN if there were none
-    mean_now : mean number of the new rows; NaN for rewards
+    mean_now : mean number of the new rows; NaN for rewards and times
     """
 
     what: str
@@ -98,7 +99,7 @@ class LeafDrift:
     error_then : share of its training weight that is of other classes; lower than that of new rows, since the model was
         chosen by it. NaN without training weight, and if the model predicts no class
     wrong_now : wrong predictions among its new rows; None without labels or rows
-    numbers : figures of numbers or rewards; None without targets, and for classes
+    numbers : figures of numbers, rewards or times; None without targets, and for classes
     """
 
     node: int

@@ -13,6 +13,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from proofwood import __version__
+from proofwood.drift.numbers import ERROR, ORDER, REWARD
 from proofwood.drift.parts import About, ColumnDrift, Finding, LeafDrift, NumberDrift, Share, leaf_name
 from proofwood.language import day, gettext, ngettext, number
 from proofwood.printable import cut, printable
@@ -163,10 +164,12 @@ def _leaf_head(drift: Any) -> tuple[str, ...]:
         gettext("wrong then (weight)") if drift.weighted else gettext("wrong then"),
         gettext("wrong now (95 %)"),
     )
-    if drift.numbers is not None and math.isnan(drift.numbers.mean_now):
-        figures = (gettext("mean reward then"), gettext("mean reward now"))
-    elif drift.numbers is not None:
-        figures = (gettext("spread then"), gettext("error now (mean)"))
+    if drift.numbers is not None:
+        figures = {
+            gettext(ERROR): (gettext("spread then"), gettext("error now (mean)")),
+            gettext(REWARD): (gettext("mean reward then"), gettext("mean reward now")),
+            gettext(ORDER): (gettext("rate then"), gettext("rate now")),
+        }[drift.numbers.what]
     head = (gettext("leaf"), gettext("predicts"), gettext("rows then"), gettext("rows now (95 %)"))
     return (*head, *figures, gettext("way"))
 

@@ -203,7 +203,16 @@ class CandidateRun:
             seconds = (self._end - started) / self._left
         self._left -= 1
         tree = copy(fold.reader).set_params(**Candidate(size, price).params, time_limit=seconds)
-        tree._finish(tree._learn_rows(fold.rows, started))
+        try:
+            problem = tree._learn_rows(fold.rows, started)
+        except TimeoutError:  # its share was too short to prepare the rows
+            if self._end is None or (now := time.monotonic()) >= self._end:
+                raise _OutOfTime from None
+            try:
+                problem = tree.set_params(time_limit=self._end - now)._learn_rows(fold.rows, now)
+            except TimeoutError:
+                raise _OutOfTime from None
+        tree._finish(problem)
         if tree.result_.stats.stopped_by == "interrupt":
             raise KeyboardInterrupt
         held_out = fold.held_out

@@ -32,6 +32,7 @@ from proofwood.estimators.validation import Validation
 from proofwood.exceptions import DataWarning, OptimalityWarning
 from proofwood.hints import Hint, parameter
 from proofwood.language import gettext, ngettext, number
+from proofwood.model.node_table import IntArray
 from proofwood.problem.tree import check_depth, check_min_samples_leaf
 from proofwood.result import Status
 from proofwood.show.cross_validation import plot_scores
@@ -143,7 +144,7 @@ class ChosenTree(FittedModel):
         learner = self._learner(**self._common(), **self._of_last_fit())
         with fit_within(self.memory_limit):
             name = target_name(y)
-            X, y = features_and_labels(X, y)
+            X, y = features_and_labels(X, y, several=self._several_targets)
             X = with_row_index(X)
             with warnings.catch_warnings(record=True) as notes:
                 warnings.simplefilter("always")
@@ -192,15 +193,29 @@ class ChosenTree(FittedModel):
         """The hints about the order of the rows of a frame, after a warning with their texts."""
         if not schema.by_name:
             return []
-        target = self._targets(rows)
+        target = self._in_line(rows)
         hints = sorted_rows(X, rows.columns, schema, target, cv=self.cv, groups=groups, of_numbers=self._of_numbers)
         if hints:
             warnings.warn(DataWarning("; ".join(map(str, hints)), hints), stacklevel=3)
         return hints
 
-    def _require_score(self, rows: Any) -> None:
-        """Raise ValueError if ``scoring`` names no score, or one of other targets."""
+    def _in_line(self, rows: Any) -> npt.NDArray[Any]:
+        """(n_rows,) targets by which rows may be sorted."""
+        return self._targets(rows)
+
+    def _scorer(self, rows: Any) -> Any:
+        """The function that ``scoring`` means; ValueError if it names no score, or one of other targets."""
         require_score(self.scoring, None if self._of_numbers else rows.classes)
+        return check_scoring(self._learner(), scoring=self.scoring)
+
+    def _folds(self, X: Any, rows: Any, groups: Any) -> list[tuple[IntArray, IntArray]]:
+        """The training rows and the held-out rows of each fold."""
+        targets = self._targets(rows)
+        return folds_of(self.cv, X, targets, groups, self.random_state, rows.columns, of_numbers=self._of_numbers)
+
+    def _baseline(self, train: npt.NDArray[Any], held_out: FoldRows) -> float:
+        """The score, on what a fold holds out, of a model without tests."""
+        return baseline_score(self.scorer_, train, held_out.y, held_out.weights, of_numbers=self._of_numbers)
 
     def _tried(
         self,
@@ -213,15 +228,15 @@ class ChosenTree(FittedModel):
     ) -> FittedCandidates:
         """The fits and scores of all candidates for which there was time."""
         targets = self._targets(rows)
-        weights = None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, float), targets.shape)
-        self._require_score(rows)
-        self.scorer_ = check_scoring(self._learner(), scoring=self.scoring)
+        weights = None
+        if sample_weight is not None:
+            weights = np.broadcast_to(np.asarray(sample_weight, float), targets.shape[:1])
+        self.scorer_ = self._scorer(rows)
         minima = [leaf_minimum(rows.codes) if m == AUTO else int(m) for m in values_of(self.min_samples_leaf)]
         seconds = seconds_of(self.time_limit, rows.columns.size)
         end = None if seconds is None else started + (1 - FOR_THE_END) * seconds
         folds = []
-        parts = folds_of(self.cv, X, targets, groups, self.random_state, rows.columns, of_numbers=self._of_numbers)
-        for train, test in parts:
+        for train, test in self._folds(X, rows, groups):
             reader = self._learner(**{**self._common(), "written_as": forms_of(schema)})
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # warnings about columns are raised once, for all rows
@@ -231,10 +246,7 @@ class ChosenTree(FittedModel):
             held_out = FoldRows(
                 test, _safe_indexing(X, test), targets[test], None if weights is None else weights[test]
             )
-            baseline = baseline_score(
-                self.scorer_, targets[train], held_out.y, held_out.weights, of_numbers=self._of_numbers
-            )
-            folds.append(Fold(reader, read, held_out, baseline))
+            folds.append(Fold(reader, read, held_out, self._baseline(targets[train], held_out)))
         prices = sorted({float(price) for price in values_of(self.alpha)})
         trial = CandidateRun(
             folds, sizes(sorted(set(values_of(self.max_depth))), sorted(set(minima))), prices, self.scorer_, end
@@ -287,7 +299,7 @@ class ChosenTree(FittedModel):
         sample_weight : weight of each row
         """
         check_is_fitted(self)
-        X, y = features_and_labels(X, y)
+        X, y = features_and_labels(X, y, several=self._several_targets)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         return float(self.scorer_(self.best_estimator_, X, self._scored(y), **weights))
 

@@ -25,6 +25,8 @@ from proofwood.result import Result, Status
 
 LOSS_SHARE = 1e-9
 """Largest difference that rounding may make to a loss, as a share of that of a single leaf."""
+SMALL_SHARE = 1e-6
+"""A single leaf that costs less than this share of what its weight and numbers could is told apart by few digits."""
 ROUNDING_SHARE = 1e-3
 """Largest gap that rounding may leave in a result of status "within_gap", as a share of the total weight."""
 
@@ -165,6 +167,10 @@ def _require_numbers(estimator: ProvedLearner[Any]) -> None:
     if free and np.any(table.values[reached, table.label[reached]] < table.values[reached].max(axis=1)):
         raise ValueError("label is not the action of the greatest mean reward in values")
     lost = math.fsum(table.loss[table.feature == LEAF].tolist()) if table.loss is not None else 0.0
+    ends = table.feature == LEAF
+    mean = float(np.average(table.values[ends, table.label[ends]], weights=table.weight[ends, 0]))
+    if abs(estimator.value_ - mean) > LOSS_SHARE * float(np.abs(table.values).max()):
+        raise ValueError(f"value is {estimator.value_!r}, but the rewards of the leaves have the mean {mean!r}")
     bound = estimator.value_ + (lost - estimator.lower_bound_) / _total(table)
     if abs(estimator.value_bound_ - bound) > LOSS_SHARE * max(abs(bound), _alone(table) / _total(table)):
         raise ValueError(f"value_bound is {estimator.value_bound_!r}, but lower_bound gives {bound!r}")
@@ -286,12 +292,21 @@ def _require_status(estimator: ProvedLearner[Any]) -> None:
         table, allowed = estimator.model_, getattr(estimator, "max_gap", 0)
         alone = _alone(table)
         share = allowed * alone if isinstance(allowed, float) else min(allowed, alone)
-        rounding = max(alone, 1.0) if table.loss is None else alone
-        most = max(share, ROUNDING_SHARE * rounding) + _slack(table, result.unit)
-        if result.gap > most:
+        rounding = ROUNDING_SHARE * (max(alone, 1.0) if table.loss is None else alone)
+        if table.loss is not None and alone <= SMALL_SHARE * _total(table) * _size(result.unit, table):
+            rounding = alone  # rounding of weights and numbers may leave all of it; texts say how much is left
+        if result.gap > max(share, rounding) + _slack(table, result.unit):
             raise ValueError(f"status is 'within_gap', but the gap {result.gap!r} is more than max_gap={allowed!r}")
     if not math.isfinite(result.stats.seconds) or result.stats.seconds < 0:
         raise ValueError(f"seconds is {result.stats.seconds!r}, expected a finite time of at least 0")
+
+
+def _size(unit: str, table: NodeTable) -> float:
+    """What a row of weight 1 costs at most, about, if costs are of the size of their numbers."""
+    largest = 1.0 if table.values is None else float(np.abs(table.values).max())
+    if unit.startswith("squared error"):
+        return min(largest, 1e150) ** 2
+    return largest if table.n_labels > 1 else max(1.0, largest)
 
 
 def _asks_least_weight(estimator: ProvedLearner[Any]) -> bool:

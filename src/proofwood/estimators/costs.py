@@ -96,7 +96,9 @@ def with_classes(table: NodeTable, X: FloatArray, codes: IntArray, weights: Floa
     """
     loss = table.loss
     if loss is None:
-        loss = table.weight.sum(axis=1) - table.weight[np.arange(table.n_nodes), table.label]
+        wrong = table.weight.copy()
+        wrong[np.arange(table.n_nodes), table.label] = 0.0  # a difference of sums would lose digits of small weights
+        loss = wrong.sum(axis=1)
     return refresh(table, X, codes, n_classes, weights).changed(values=None, loss=loss)
 
 

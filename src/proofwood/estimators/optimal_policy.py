@@ -111,6 +111,7 @@ class OptimalPolicyTree(NumberLearner):
 
     # fitted
     actions_: npt.NDArray[Any]
+    value_: float
     value_bound_: float
 
     _several_targets = True
@@ -203,6 +204,8 @@ class OptimalPolicyTree(NumberLearner):
         optimal = self.status_ is Status.OPTIMAL  # the bound is then the cost, which a float only comes close to
         least = problem.counted.real_cost(self.model_) if optimal else Fraction(self.lower_bound_)
         self.value_bound_ = rounded_up(best - least / total) + 0.0  # not -0.0
+        # never above its bound, if leaves have no price: the nearest float64 is at most the one that is rounded up
+        self.value_ = float(best - problem.counted.real_loss(self.model_) / total) + 0.0
 
     def _posed_rows(self, X: FloatArray, given: NumberRows, by_sets: Collection[int]) -> TreeProblem:
         limits = self._limits
@@ -235,14 +238,12 @@ class OptimalPolicyTree(NumberLearner):
         return super()._cost(problem)
 
     def _columns_to_save(self) -> dict[str, Any]:
-        return {**super()._columns_to_save(), "value_bound": self.value_bound_}
+        return {**super()._columns_to_save(), "value": self.value_, "value_bound": self.value_bound_}
 
     def _restore_columns(self, saved: Mapping[str, Any]) -> None:
         super()._restore_columns(saved)
-        bound: Any = saved.get("value_bound")
-        if type(bound) not in (int, float) or not math.isfinite(bound):
-            raise ValueError(f"value_bound is {bound!r}, expected a number")
-        self.value_bound_ = float(bound)
+        value, bound = (_finite(saved, name) for name in ("value", "value_bound"))
+        self.value_, self.value_bound_ = value, bound
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -318,16 +319,6 @@ class OptimalPolicyTree(NumberLearner):
         action = evaluate.predict(self.model_, rows)
         weights = row_weights(None, sample_weight, action[:0], action)
         return float(np.average(rewards[np.arange(action.size), action], weights=weights))
-
-    @property
-    def value_(self) -> float:
-        """Mean reward of the training rows under the tree, by weight."""
-        check_is_fitted(self)
-        table = self.model_
-        assert table.values is not None
-        ends = table.feature == LEAF
-        rewards = table.values[ends, table.label[ends]]
-        return float(np.average(rewards, weights=table.weight[ends, 0]))
 
     @property
     def shares_(self) -> FloatArray:
@@ -407,6 +398,14 @@ class OptimalPolicyTree(NumberLearner):
             gap=number(figures.gap),
             seconds=number(f"{result.stats.seconds:.2f}"),
         )
+
+
+def _finite(saved: Mapping[str, Any], name: str) -> float:
+    """A number of a model file."""
+    found: Any = saved.get(name)
+    if type(found) not in (int, float) or not math.isfinite(found):
+        raise ValueError(f"{name} is {found!r}, expected a number")
+    return float(found)
 
 
 def _percent(share: float) -> str:

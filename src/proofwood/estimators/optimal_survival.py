@@ -297,9 +297,10 @@ class OptimalSurvivalTree(NumberLearner):
         at = np.asarray(given, dtype=np.float64).reshape(-1)
         if np.any(np.diff(at) <= 0) or np.any(at >= seen.max()):
             raise ValueError(f"times must ascend, and be before the last time of the rows, {seen.max():g}")
-        leaf = evaluate.apply(self.model_, rows.columns)
-        foretold = {node: curves.survival(at) for node, curves in self.curves_.items()}
-        return brier_scores(seen, events > 0, np.array([foretold[node] for node in leaf.tolist()]), at)
+        leaves = np.array(sorted(self.curves_))
+        group = np.searchsorted(leaves, evaluate.apply(self.model_, rows.columns))
+        foretold = np.array([self.curves_[node].survival(at) for node in leaves.tolist()])
+        return brier_scores(seen, events > 0, foretold, at, group)
 
     def integrated_brier_score(self, X: Any, y: Any, times: npt.ArrayLike | None = None) -> float:
         """The mean of :meth:`brier_score` over time, by the trapezoidal rule.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.model.node_table import BoolArray, FloatArray
+from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,40 +108,86 @@ def concordance(times: FloatArray, events: BoolArray, risk: FloatArray) -> float
     Parameters
     ----------
     times, events : (n,) as in :meth:`Survival.of`
-    risk : (n,) greater for an earlier event; the work is that of the number of different values
+    risk : (n,) greater for an earlier event
 
     References
     ----------
     .. [1] Harrell, Califf, Pryor, Lee, Rosati (1982), Evaluating the Yield of Medical Tests, JAMA 247.
     """
-    levels, code = np.unique(risk, return_inverse=True)
     order = np.lexsort((~events, times))  # at equal times, events first: others are still at risk then
-    times, events, code = times[order], events[order], code[order]
-    later = np.bincount(code, minlength=levels.size).astype(np.int64)
-    right = tied = pairs = 0
-    start = 0
-    while start < times.size:
-        end = int(np.searchsorted(times, times[start], side="right"))
-        n_events = int(np.count_nonzero(events[start:end]))
-        np.subtract.at(later, code[start : start + n_events], 1)
-        died = np.bincount(code[start : start + n_events], minlength=levels.size)
-        lower = np.cumsum(later) - later
-        right += int(died @ lower)
-        tied += int(died @ later)
-        pairs += n_events * int(later.sum())
-        np.subtract.at(later, code[start + n_events : end], 1)
-        start = end
+    moment = np.unique(times[order], return_inverse=True)[1]
+    rank, died = np.unique(risk[order], return_inverse=True)[1], events[order]
+    whole = _ordered(np.zeros(times.size, dtype=np.int64), rank, died)
+    at_once = _ordered(moment[died], rank[died], np.ones(np.count_nonzero(died), dtype=np.bool_))
+    right, tied, pairs = (one - other for one, other in zip(whole, at_once, strict=True))
     return (right + 0.5 * tied) / pairs if pairs else float("nan")
 
 
-def brier_scores(times: FloatArray, events: BoolArray, survival: FloatArray, at: FloatArray) -> FloatArray:
+def _ordered(group: IntArray, rank: IntArray, starts: BoolArray) -> tuple[int, int, int]:
+    """Pairs of a row that starts one and a later row of its group: those of falling rank, of equal rank, and all.
+
+    Ranks are compared bit by bit, from the highest: two rows differ first in one of them.
+    """
+    falling = 0
+    for bit in reversed(range(int(rank.max(initial=0)).bit_length())):
+        one = (rank >> bit & 1).astype(np.bool_)
+        falling += _pairs(group, rank >> (bit + 1), starts & one, ~one)
+    everywhere, all_rows = np.zeros_like(rank), np.ones(rank.size, dtype=np.bool_)
+    return falling, _pairs(group, rank, starts, all_rows), _pairs(group, everywhere, starts, all_rows)
+
+
+def _pairs(group: IntArray, part: IntArray, first: BoolArray, second: BoolArray) -> int:
+    """The number of pairs of rows of one group and part, of which the earlier is ``first`` and the later ``second``."""
+    order = np.lexsort((part, group))
+    group, part, first, second = group[order], part[order], first[order], second[order]
+    begins = np.flatnonzero(np.concatenate([[True], (group[1:] != group[:-1]) | (part[1:] != part[:-1])]))
+    before: IntArray = np.cumsum(first) - first
+    lengths = np.diff(np.append(begins, group.size))
+    return int((before - np.repeat(before[begins], lengths))[second].sum()) if group.size else 0
+
+
+def concordance_interval(times: FloatArray, events: BoolArray, risk: FloatArray) -> tuple[float, float] | None:
+    """The 95 % interval of :func:`concordance` by the jackknife over rows; None if it is not known.
+
+    Parameters
+    ----------
+    times, events, risk : as in :func:`concordance`; the work is that of the number of different risks
+    """
+    right, pairs = np.zeros(times.size), np.zeros(times.size)
+    for level in np.unique(risk).tolist():
+        of_level = risk == level
+        last, died = np.sort(times[of_level]), np.sort(times[of_level & events])
+        # partners of a row that had its event: rows seen longer, and censored ones of the same time
+        after = last.size - np.searchsorted(last, times, side="right")
+        after += np.subtract(*(np.searchsorted(last, times, side=side) for side in ("right", "left")))
+        after -= np.subtract(*(np.searchsorted(died, times, side=side) for side in ("right", "left")))
+        # partners of any row: those that had their event before it, or at its time if it was censored
+        earlier = np.where(events, np.searchsorted(died, times, "left"), np.searchsorted(died, times, "right"))
+        later = np.where(events, after, 0)
+        ordered = np.where(risk > level, later, 0) + np.where(risk < level, earlier, 0)
+        right += ordered + np.where(of_level, later + earlier, 0) / 2
+        pairs += later + earlier
+    n, whole = times.size, pairs.sum() / 2
+    left = whole - pairs
+    if n < 2 or whole == 0 or np.any(left == 0):
+        return None
+    without = (right.sum() / 2 - right) / left
+    half = 1.959963984540054 * float(np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum()))
+    share = float(right.sum() / 2 / whole)
+    return max(0.0, share - half), min(1.0, share + half)
+
+
+def brier_scores(
+    times: FloatArray, events: BoolArray, survival: FloatArray, at: FloatArray, group: IntArray | None = None
+) -> FloatArray:
     """(n_times,) mean squared error of survival at given times, rows weighted for censoring [1]_.
 
     Parameters
     ----------
     times, events : (n,) as in :meth:`Survival.of`; their censored rows say how likely a row is seen that long
-    survival : (n, n_times) foretold share that survives
+    survival : (n_groups, n_times) foretold share that survives
     at : (n_times,) ascending
+    group : (n,) group of each row; None if each row is one
 
     References
     ----------
@@ -151,12 +198,15 @@ def brier_scores(times: FloatArray, events: BoolArray, survival: FloatArray, at:
     place = np.searchsorted(censored.x, times, side="left")  # just before the time of the row
     before = np.concatenate([[1.0], censored.y])[place]
     here = censored(at)
-    found = np.empty(at.size)
-    for k, time in enumerate(at.tolist()):
-        died, alive = (times <= time) & events, times > time
-        errors = np.zeros(times.size)
-        errors[died] = survival[died, k] ** 2 / before[died]
-        if alive.any():
-            errors[alive] = (1 - survival[alive, k]) ** 2 / here[k]
-        found[k] = errors.mean()
-    return found
+    group = np.arange(times.size) if group is None else group
+    order = np.lexsort((times, group))
+    ends = np.searchsorted(group[order], np.arange(len(survival) + 1))
+    found = np.zeros(at.size)
+    for k, (start, end) in enumerate(pairwise(ends.tolist())):
+        rows = order[start:end]
+        died = np.cumsum(np.concatenate([[0.0], events[rows] / before[rows]]))
+        gone = np.searchsorted(times[rows], at, side="right")
+        alive = (rows.size - gone).astype(np.float64)
+        weight = np.divide(alive, here, out=np.zeros(at.size), where=alive > 0)
+        found += survival[k] ** 2 * died[gone] + (1 - survival[k]) ** 2 * weight
+    return np.asarray(found / times.size)

@@ -14,7 +14,7 @@ from proofwood.language import gettext, marked, ngettext, number
 from proofwood.model.node_table import FloatArray, IntArray
 
 SCORES = (marked("accuracy"), marked("balanced_accuracy"), marked("f1_macro"))
-"""Scores whose names are translated; others have the names of scikit-learn."""
+"""Scores whose names are translated, beside those of survival times; others have the names of scikit-learn."""
 
 COVERED = 0.95
 """Confidence level of the intervals."""
@@ -124,6 +124,39 @@ class NumberFigures:
         return cls(saved["rows"], *errors)
 
 
+@dataclass(frozen=True, slots=True)
+class TimeFigures:
+    """How held-out rows with survival times are foretold.
+
+    Parameters
+    ----------
+    rows, events : number of rows, and of those whose event happened
+    concordance : share of comparable pairs in the right order, mean over the folds; NaN if a fold has no pairs
+    deviance : share of the deviance of one rate for all that is avoided, mean over the folds; NaN without events
+    """
+
+    rows: int
+    events: int
+    concordance: float
+    deviance: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures as plain values, with None for NaN."""
+        shares = {name: _or_none(getattr(self, name)) for name in ("concordance", "deviance")}
+        return {"rows": self.rows, "events": self.events, **shares}
+
+    @classmethod
+    def from_dict(cls, saved: Any) -> Self:
+        """The figures from plain values; ValueError, TypeError or LookupError if they do not fit."""
+        shares = [math.nan if saved[name] is None else float(saved[name]) for name in ("concordance", "deviance")]
+        counts = [saved[name] for name in ("rows", "events")]
+        if any(type(count) is not int for count in counts) or not 0 <= counts[1] <= counts[0] or counts[0] < 1:
+            raise ValueError("the validation counts no rows, or more events than rows")
+        if not (math.isnan(shares[0]) or 0 <= shares[0] <= 1) or shares[1] > 1:
+            raise ValueError("the validation has shares above 1")
+        return cls(*counts, *shares)
+
+
 def measures_of(numbers: FloatArray, predicted: FloatArray) -> tuple[float, float, float]:
     """Root mean squared error, mean absolute error and R²; NaN for R² if all numbers are equal."""
     squared, absolute = errors_of(numbers, predicted)
@@ -149,8 +182,9 @@ class Validation:
     error : standard error of the mean; NaN with one fold
     baseline : mean score of always predicting the most frequent class, or the mean; NaN if the score needs a tree
     folds : number of folds
-    classes : figures of each class, over all folds; none if the target is numbers
-    numbers : figures of numbers, over all folds; None if the target is classes
+    classes : figures of each class, over all folds; none if the target is something else
+    numbers : figures of numbers, over all folds; None if the target is something else
+    times : figures of survival times, over all folds; None if the target is something else
     """
 
     score: str
@@ -160,6 +194,7 @@ class Validation:
     folds: int
     classes: tuple[ClassFigures, ...]
     numbers: NumberFigures | None = None
+    times: TimeFigures | None = None
 
     @classmethod
     def of(
@@ -192,6 +227,11 @@ class Validation:
         """The figures of held-out rows with numbers; parameters as in :meth:`of`."""
         return cls(*_scored(score, scores, baselines), (), figures)
 
+    @classmethod
+    def of_times(cls, score: str, scores: FloatArray, baselines: FloatArray, figures: TimeFigures) -> Self:
+        """The figures of held-out rows with survival times; parameters as in :meth:`of`."""
+        return cls(*_scored(score, scores, baselines), (), times=figures)
+
     def interval(self, n_rows: int) -> Interval:
         """The mean with its 95 % confidence interval, as in :func:`corrected_interval`.
 
@@ -199,8 +239,8 @@ class Validation:
         ----------
         n_rows : number of rows of the table, from which each fold held out some
         """
-        rows = sum(one.rows for one in self.classes) if self.numbers is None else self.numbers.rows
-        held_out = rows / self.folds
+        others = self.numbers or self.times
+        held_out = (sum(one.rows for one in self.classes) if others is None else others.rows) / self.folds
         share = held_out / max(n_rows - held_out, 1.0)
         return _corrected(self.mean, self.error, self.folds, share)
 
@@ -213,7 +253,8 @@ class Validation:
             alone = number(f"{self.baseline:.4g}")
             of_class = gettext("the most frequent class alone: %(score)s", score=alone)
             of_mean = gettext("the mean alone: %(score)s", score=alone)
-            said += f"; {of_class if self.numbers is None else of_mean}"
+            of_rate = gettext("one rate for all: %(score)s", score=alone)
+            said += f"; {of_rate if self.times else of_mean if self.numbers else of_class}"
         return said
 
     def to_dict(self) -> dict[str, Any]:
@@ -232,6 +273,7 @@ class Validation:
                 for one in self.classes
             ],
             **({} if self.numbers is None else {"numbers": asdict(self.numbers)}),
+            **({} if self.times is None else {"times": self.times.to_dict()}),
         }
 
     @classmethod
@@ -251,7 +293,9 @@ class Validation:
         if not isinstance(saved["score"], str) or type(saved["folds"]) is not int or saved["folds"] < 1:
             raise ValueError("the validation has no name of a score, or no number of folds")
         numbers = NumberFigures.from_dict(saved["numbers"]) if "numbers" in saved else None
-        return cls(saved["score"], float(mean), float(error), float(baseline), saved["folds"], tuple(classes), numbers)
+        times = TimeFigures.from_dict(saved["times"]) if "times" in saved else None
+        scores = float(mean), float(error), float(baseline)
+        return cls(saved["score"], *scores, saved["folds"], tuple(classes), numbers, times)
 
 
 def _scored(score: str, scores: FloatArray, baselines: FloatArray) -> tuple[str, float, float, float, int]:

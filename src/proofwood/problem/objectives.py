@@ -148,8 +148,12 @@ class Prices:
         """Upper bound on the real cost of a model of the integer cost ``upper``."""
         if upper == 0 and self.price is None:
             return Fraction(0)  # every wrong row costs
+        return self.in_weight(upper) + self.below + self._left_out_up_to(upper)
+
+    def _left_out_up_to(self, upper: int) -> Fraction:
+        """The most that the integer price leaves out of the cost of a model of the integer cost ``upper``."""
         size = self.most if self.size_price == 0 else min(self.most, upper // self.size_price)
-        return self.in_weight(upper) + self.below + self.left_out * size
+        return self.left_out * size
 
     @property
     def per(self) -> Fraction:
@@ -405,7 +409,8 @@ class SumCost(Prices):
 
     def most_weight(self, upper: int) -> Fraction:
         """Upper bound on the real cost of a tree of the integer cost ``upper``."""
-        most = super().most_weight(upper + self.slack) + self.below * (self.spread - 1) + self.shift
+        upper += self.slack
+        most = self.in_weight(upper) + self._left_out_up_to(upper) + self.below * self.spread + self.shift
         if self.distance:
             most = (root_above(most) + self.distance) ** 2
         return most

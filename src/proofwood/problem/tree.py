@@ -16,9 +16,12 @@ from proofwood.model.evaluate import apply
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 from proofwood.model.sums import exact_sums, holds_nan
 from proofwood.problem.objectives import IntegerWeights, Rounding, SumCost, TreeCost, integer_weights, share_of
+from proofwood.problem.ranked import require_time
 from proofwood.problem.targets import Classes, RoundedTarget, SumTarget, Target
 
 MAX_DEPTH = 20
+MANY_NUMBERS = 200_000
+"""Numbers of a target from which reading them looks at the clock."""
 LARGEST_COST = 2.0**1000
 # The best cut of one order is the best set only above two leaves. In deeper trees other sets are better, and a search
 # over all sets is cheap up to this number: decisions/0019-sets-of-levels.
@@ -148,7 +151,7 @@ class TreeProblem:
         Raises
         ------
         OutOfTime
-            If logarithms of the numbers take longer.
+            If reading the numbers takes longer.
         ValueError
             If a value is outside its range, or a cost beyond float64; the message gives the range.
         """
@@ -161,7 +164,11 @@ class TreeProblem:
             raise DataError(
                 f"the target has {target.numbers.shape[1]} columns: {target.named} is of up to {target.most_columns}"
             )
+        # Small tables are read at once, and a search that has no time left still has a tree.
+        until = deadline if target.numbers.size >= MANY_NUMBERS else None
+        require_time(until)
         cost = target.prices(slack=2 ** max(0, int(max_depth) - 1))
+        require_time(until)  # numbers of many digits take half a second a million
         problem = cls(
             X=X,
             target=target,
@@ -173,6 +180,7 @@ class TreeProblem:
             rounding=weights.rounding,
         )
         alone = problem.real_cost(target.alone(X))
+        require_time(until)
         if alone >= LARGEST_COST:
             raise DataError(
                 f"a single leaf costs more than {LARGEST_COST:.3g} ({target.named}), which float64 cannot add: divide "
@@ -261,8 +269,11 @@ class TreeProblem:
 
     def real_cost(self, table: NodeTable) -> Fraction:
         """Cost of ``table`` in units of real weight, without rounding."""
-        weights = IntegerWeights(self.weights, self.cost.unit, self.rounding)
-        return self.cost.real_cost(self.target.loss(table, self.X, weights), table.n_leaves - 1)
+        return self.cost.real_cost(self.real_loss(table), table.n_leaves - 1)
+
+    def real_loss(self, table: NodeTable) -> Fraction:
+        """The same without the price of leaves."""
+        return self.target.loss(table, self.X, IntegerWeights(self.weights, self.cost.unit, self.rounding))
 
     def holds_leaves(self, table: NodeTable, share: float) -> bool:
         """Whether every leaf holds at least ``share`` of the real weight, which rounded weights may misjudge.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
+from proofwood.estimators.survival_curves import Curve
 from proofwood.language import gettext, ngettext
 from proofwood.report.measures import interval
 from proofwood.show.labels import percent
@@ -171,6 +172,68 @@ def against(points: Sequence[LeafPoint], x_name: str, y_name: str, said: Callabl
     return _figure(inside, x_name, y_name, ticks)
 
 
+@dataclass(frozen=True)
+class StepLine:
+    """A curve of shares over time.
+
+    Parameters
+    ----------
+    curve : the curve, from 1 on
+    end : the last time for which it is known
+    code : code of its colour
+    name : text shown on hovering
+    mark : short text at its end; empty for none
+    dashed : whether the line is dashed, and pale
+    """
+
+    curve: Curve
+    end: float
+    code: int
+    name: str
+    mark: str
+    dashed: bool = False
+
+
+def short_steps(last: float) -> list[float]:
+    """Up to four times of few digits, evenly spaced, the last of them at most ``last``, which is above 0."""
+    if not last > 0:
+        return []
+    size = 10.0 ** math.floor(math.log10(last))
+    step = next(size * factor for factor in (0.2, 0.25, 0.5, 1.0, 2.0, 2.5) if last / (size * factor) < 5)
+    return [float(f"{step * k:.6g}") for k in range(1, int(last / step) + 1)]
+
+
+def survival(lines: Sequence[StepLine], x_name: str, y_name: str, said: Callable[[float], str]) -> Markup:
+    """Shares over time as steps, from 1 at time 0, with times of few digits below.
+
+    Parameters
+    ----------
+    lines : the curves
+    x_name, y_name : names of the axes
+    said : function that says a time
+    """
+    last = max((one.end for one in lines), default=1.0)
+    inside, ends = "", []
+    for one in sorted(lines, key=lambda one: not one.dashed):
+        x, y = _at(0.0, 1.0)
+        path = f"M{x:.1f} {y:.1f}"
+        for time, share in zip(one.curve.x.tolist(), one.curve.y.tolist(), strict=True):
+            x, y = _at(time / last, share)
+            path += f"H{x:.1f}V{y:.1f}"
+        x = _at(one.end / last, 0.0)[0]
+        path += f"H{x:.1f}"
+        kind = "step dashed" if one.dashed else "step"
+        inside += f'<path class="{kind}" style="stroke:var(--k{one.code})" d="{path}" data-tip="{escape(one.name)}"/>'
+        if one.mark:
+            ends.append((y, x, one.mark))
+    floor = -math.inf
+    for y, x, mark in sorted(ends):  # texts do not stand on each other
+        floor = max(y + 4, floor + 12)
+        inside += f'<text class="t" x="{x + 4:.1f}" y="{floor:.1f}">{escape(mark)}</text>'
+    ticks = [(time / last, said(time)) for time in short_steps(last)]
+    return _figure(inside, x_name, y_name, across=[(0.0, said(0.0)), *ticks])
+
+
 def _circle(dot: CurvePoint) -> str:
     (x, y), kind = _at(dot.x, dot.y), "dot used" if dot.used else "dot"
     tip = escape(dot.tip)
@@ -188,25 +251,41 @@ def _dashed(diagonal: bool, level: float | None) -> str:
     return lines if level is None else f'{lines}<path class="even" d="M{x0} {_at(0, level)[1]:.1f}H{x1}"/>'
 
 
-def _figure(inside: str, x_name: str, y_name: str, ticks: Sequence[str] | None = None) -> Markup:
-    """A square figure with its axes; ``ticks`` are the texts of both axes, evenly spaced, by default of shares."""
+def _figure(
+    inside: str,
+    x_name: str,
+    y_name: str,
+    ticks: Sequence[str] | None = None,
+    across: Sequence[tuple[float, str]] | None = None,
+) -> Markup:
+    """A square figure with its axes.
+
+    Parameters
+    ----------
+    inside : what stands in it
+    x_name, y_name : names of the axes
+    ticks : texts of both axes, evenly spaced; by default of shares
+    across : places and texts of the horizontal axis, if it has others
+    """
     left, top, right, bottom = _SQUARE
     parts = []
     texts = [f"{25 * k}" for k in range(5)] if ticks is None else ticks
-    for k, text in enumerate(texts):
-        value = k / (len(texts) - 1)
-        x, y = _at(value, value)
-        parts.append(f'<path class="grid-line" d="M{left} {y:.1f}H{right}M{x:.1f} {top}V{bottom}"/>')
-        parts.append(f'<text class="t" x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{escape(text)}</text>')
-        unit = "\u202f%" if value == 1 and ticks is None else ""
+    even = [(k / (len(texts) - 1), text) for k, text in enumerate(texts)]
+    for value, text in even:
+        y, unit = _at(0.0, value)[1], "\u202f%" if value == 1 and ticks is None and across is not None else ""
+        parts.append(f'<path class="grid-line" d="M{left} {y:.1f}H{right}"/>')
+        parts.append(f'<text class="t" x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{escape(text)}{unit}</text>')
+    for value, text in even if across is None else across:
+        x, unit = _at(value, 0.0)[0], "\u202f%" if value == 1 and ticks is None and across is None else ""
+        parts.append(f'<path class="grid-line" d="M{x:.1f} {top}V{bottom}"/>')
         parts.append(f'<text class="t" x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{escape(text)}{unit}</text>')
-    across, up = escape(x_name), escape(y_name)
+    name, up = escape(x_name), escape(y_name)
     label = escape(gettext("%(up)s against %(across)s", up=y_name, across=x_name))
-    room = 0 if ticks is None else 34  # for texts of numbers, which are longer than those of shares
+    room = 34 if ticks is not None else 6 if across is not None else 0  # for texts longer than those of shares
     start = f'<svg class="chart" viewBox="{-room} 0 {320 + room} 292" role="img" aria-label="{label}">'
     middle = (left + right) / 2, f"translate({11 - room} {(top + bottom) / 2}) rotate(-90)"
     return Markup(
         f"{start}{''.join(parts)}{inside}"
-        f'<text class="t name" x="{middle[0]}" y="{bottom + 36}" text-anchor="middle">{across}</text>'
+        f'<text class="t name" x="{middle[0]}" y="{bottom + 36}" text-anchor="middle">{name}</text>'
         f'<text class="t name" transform="{middle[1]}" text-anchor="middle">{up}</text></svg>'
     )

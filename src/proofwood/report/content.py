@@ -23,14 +23,17 @@ from proofwood.language import day, gettext, ngettext, number, retold, spoken
 from proofwood.model import evaluate
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 from proofwood.printable import printable, shown
-from proofwood.report import charts, columns, errors, numbers, what_if
+from proofwood.report import charts, columns, errors, numbers, survival, what_if
 from proofwood.report.card import Card
 from proofwood.report.errors import CountedRows
-from proofwood.report.explanations import explained_rows
+from proofwood.report.explanations import Answers, explained_rows, of_actions
+from proofwood.report.explanations import of_classes as classes_of
+from proofwood.report.explanations import of_numbers as numbers_of
 from proofwood.report.measures import measured
 from proofwood.report.numbers import NumberedRows
 from proofwood.report.proof import call, proof_parts, trace_parts
 from proofwood.report.rows import MOST_ROWS, default_rows, row_data
+from proofwood.report.survival import TimedRows
 from proofwood.report.words import Words, and_all, at_name, count, share
 from proofwood.result import figure
 from proofwood.show.colouring import Colouring, leaf_codes
@@ -109,7 +112,7 @@ def content(model: ProvedClassifier, training: Rows, validation: Rows | None, op
     table, labels, card = model.model_, model._names(), options.card
     words, kind = Words(table, labels), "tree" if table.is_tree else "diagram"
     tested = sorted(table.tested_columns)
-    made = of_classes if table.values is None else of_numbers
+    made = of_classes if table.values is None else of_times if hasattr(model, "curves_") else of_numbers
     part = made(model, words, training, validation, options)
     rows_of_page = part.pop("row_data")
     return {
@@ -121,9 +124,9 @@ def content(model: ProvedClassifier, training: Rows, validation: Rows | None, op
         "loaded": bool(getattr(model, "loaded_", False)),
         "model_line": model._describe_model(),
         "facts": [f"{name}: {text}" for name, text in model._facts()],
-        "about": _about(model, training, words, card, options.source),
+        "about": _about(model, training, words, card, options.source, part.pop("says")),
         "lead": _lead(table, validation, options.source if training.recounted == model.result_.objective else None),
-        "hints": [*map(_hint, (*model.hints_, *model.notes())), *_leaf_hints(table)],
+        "hints": [*map(_hint, (*model.hints_, *model.notes())), *_leaf_hints(table, part.pop("of_few"))],
         "validation": None if model.validation_ is None else str(model.validation_),
         **part,
         "picture": model_svg(
@@ -156,7 +159,8 @@ def content(model: ProvedClassifier, training: Rows, validation: Rows | None, op
                 "columns": what_if.columns(
                     words, model.schema_, card, tested, training.X, unseen=model.unseen == "majority"
                 ),
-                "reasons": table.values is None and table.normals is None and what_if.ways(table) <= what_if.MOST_WAYS,
+                "reasons": table.normals is None and what_if.ways(table) <= what_if.MOST_WAYS,
+                **what_if.asked(table),
                 "rows": rows_of_page,
             }
         ),
@@ -173,10 +177,6 @@ def of_classes(
     order = [event, *(code for code in range(table.n_classes) if code != event)]
     light, dark = _colours(table, words, event, options.palette)
     tested = sorted(table.tested_columns)
-    chosen = list(options.rows or ())
-    if options.rows is None and options.include_rows:
-        chosen = default_rows(table.label[model_leaves(table, training.X)], training.codes)
-    told, told_note = explained_rows(model, words, training.X, training.codes, chosen, options.seconds)
     best = fresh or seen  # figures are about new rows where there are any
     names = [words.class_name(code) for code in range(table.n_classes)]
     shares = evaluate.node_probabilities(table)
@@ -186,6 +186,8 @@ def of_classes(
 
     return {
         "answers": "classes",
+        "says": _named(words),
+        "of_few": gettext("shares of so few say little"),
         "headline": errors.headline(table, seen, fresh, model.validation_),
         "common": words.class_name(int(np.argmax(table.weight[0]))),
         "classes": _class_figures(model, words, fresh, seen, order),
@@ -207,12 +209,29 @@ def of_classes(
         "calibration": "" if fresh is None else errors.calibration(words, fresh, event),
         "matter": errors.columns_that_matter(words, best, tested),
         "groups": errors.groups(words, model.schema_, best, _group_columns(words, card)),
-        "explained": told,
-        "explained_note": told_note,
-        "row_data": row_data(table, words, training.X, training.codes, chosen, list(model.schema_.left_out))
-        if options.include_rows
-        else None,
+        **_explained(model, words, classes_of(words, training.codes), training, options),
     }
+
+
+def _explained(
+    model: Any,
+    words: Words,
+    answers: Answers,
+    training: Rows,
+    options: Options,
+    truths: Callable[[int], str] | None = None,
+) -> dict[str, Any]:
+    """The explained rows, and the rows that the page holds."""
+    table = words.table
+    chosen = list(options.rows or ())
+    if options.rows is None and options.include_rows:
+        chosen = default_rows(answers.code[model_leaves(table, training.X)], training.codes)
+    told, note = explained_rows(model, words, answers, training.X, chosen, options.seconds)
+    rows = None
+    if options.include_rows:
+        left_out = list(model.schema_.left_out)
+        rows = row_data(table, words, training.X, training.codes, chosen, left_out, truths)
+    return {"explained": told, "explained_note": note, "row_data": rows}
 
 
 def of_numbers(model: Any, words: Words, training: Rows, validation: Rows | None, options: Options) -> dict[str, Any]:
@@ -228,8 +247,13 @@ def of_numbers(model: Any, words: Words, training: Rows, validation: Rows | None
     def told(node: int) -> str:
         return numbers.line(table, words, node)
 
+    def truths(row: int) -> str:
+        return numbers.told(float(seen.targets[row, 0]))
+
     return {
         "answers": "actions" if policy else "numbers",
+        "says": _named(words) if policy else _between(table, gettext("numbers, from %(low)s to %(high)s")),
+        "of_few": gettext("means of so few say little"),
         "headline": numbers.headline(model, seen, fresh),
         "value_bound": number(figure(model.value_bound_, ROUND_CEILING, 5)) if policy else "",
         "beside": numbers.beside(words, seen, fresh, model.validation_),
@@ -246,9 +270,53 @@ def of_numbers(model: Any, words: Words, training: Rows, validation: Rows | None
         "leaves_figure": "" if policy else numbers.leaves_figure(words, best),
         "by_leaf": numbers.by_leaf(words, best),
         "matter": numbers.columns_that_matter(words, best, tested),
-        "explained": [],
-        "explained_note": "",
-        "row_data": None,
+        **_explained(
+            model,
+            words,
+            of_actions(words, training.codes) if policy else numbers_of(words, names, truths),
+            training,
+            options,
+            None if policy else truths,
+        ),
+    }
+
+
+def of_times(model: Any, words: Words, training: Rows, validation: Rows | None, options: Options) -> dict[str, Any]:
+    """The values of models of survival times; parameters as in :func:`content`."""
+    table, tested = words.table, sorted(words.table.tested_columns)
+    seen, fresh = (
+        None if rows is None or rows.targets is None else TimedRows(table, model.curves_, rows.X, rows.targets)
+        for rows in (training, validation)
+    )
+    assert seen is not None
+    best = fresh or seen
+    shown_as = Colouring.of(table, words.labels, options.palette)
+    colours, names = [hexadecimal(one) for one in shown_as.colours], survival.code_names(table)
+    weights = shown_as.shares * table.weight.sum(axis=1)[:, np.newaxis]
+
+    def told(node: int) -> str:
+        return survival.line(table, words, node)
+
+    return {
+        "answers": "times",
+        "says": _between(table, gettext("events per unit of time, from %(low)s to %(high)s")),
+        "of_few": gettext("curves of so few say little"),
+        "headline": survival.headline(model, seen, fresh),
+        "beside": survival.beside(seen, fresh, model.validation_),
+        "words_of": names,
+        "chips": [],
+        "palette": options.palette,
+        "light": colours,
+        "dark": colours,
+        "counts": [survival.counts(table, words, node) for node in range(table.n_nodes)],
+        "new_counts": None,
+        "leaf_facts": survival.leaf_facts(words, shown_as.code, seen, fresh),
+        "outline": _outline(words, weights, shown_as.code, list(range(len(names))), told),
+        "rules": _rules(words, survival.rule_facts(words, shown_as.code, seen, fresh)),
+        "leaves_figure": survival.curves_figure(words, shown_as.code, seen, fresh),
+        "by_leaf": survival.by_leaf(words, seen, fresh),
+        "matter": survival.columns_that_matter(words, best, tested),
+        **_explained(model, words, numbers_of(words, names, seen.told), training, options, seen.told),
     }
 
 
@@ -341,7 +409,7 @@ def _lead(table: NodeTable, validation: Rows | None, source: str | os.PathLike[s
 
 
 def _about(
-    model: ProvedClassifier, training: Rows, words: Words, card: Card, source: str | os.PathLike[str] | None
+    model: ProvedClassifier, training: Rows, words: Words, card: Card, source: str | os.PathLike[str] | None, says: str
 ) -> list[tuple[str, str, str]]:
     """What a reader who was not there should know: name, text, and a note in small print."""
     table = model.model_
@@ -352,7 +420,7 @@ def _about(
         (
             gettext("Predicts"),
             words.target or gettext("not named"),
-            _answers(words),
+            says,
         ),
         (gettext("File"), *file),
         (gettext("Rows"), number(f"{int(table.rows[0]):,}"), gettext("in training")),
@@ -369,13 +437,16 @@ def _about(
     return [(name, printable(text), printable(note)) for name, text, note in found]
 
 
-def _answers(words: Words) -> str:
-    """What the model predicts: so many classes, one of some actions, or numbers."""
+def _between(table: NodeTable, message: str) -> str:
+    """A message with the least and the greatest number that leaves predict."""
+    answers = leaf_codes(table)[0]
+    low, high = (numbers.told(float(end)) for end in (answers[0], answers[-1]))
+    return message % {"low": low, "high": high}
+
+
+def _named(words: Words) -> str:
+    """What the model predicts: so many classes, or one of some actions."""
     table = words.table
-    if table.values is not None and not numbers.is_policy(table):
-        answers = leaf_codes(table)[0]
-        low, high = (numbers.told(float(end)) for end in (answers[0], answers[-1]))
-        return gettext("numbers, from %(low)s to %(high)s", low=low, high=high)
     names = [words.class_name(code) for code in range(table.n_labels)]
     classes = shown(names, MOST_NAMED, str)
     if table.values is not None:
@@ -397,11 +468,13 @@ def _limits(model: ProvedClassifier) -> str:
     return arguments if len(arguments) <= 120 else arguments[:119] + "…"
 
 
-def _leaf_hints(table: NodeTable) -> list[str]:
-    """A hint about leaves with few training rows; hints of the model name those with very few."""
+def _leaf_hints(table: NodeTable, what: str) -> list[str]:
+    """A hint about leaves with few training rows; hints of the model name those with very few.
+
+    ``what`` says what is true of few rows.
+    """
     rows = table.rows[table.feature == LEAF]
     small = int(np.count_nonzero(rows < FEW_LEAF))
-    what = gettext("shares of so few say little") if table.values is None else gettext("means of so few say little")
     if not np.any((rows > FEWEST_LEAF) & (rows < FEW_LEAF)) or int(table.rows[0]) < 2 * FEW_LEAF:
         return []
     return [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ from proofwood.language import gettext, marked, number
 from proofwood.model import evaluate
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.report.words import Words, change
+from proofwood.show.colouring import leaf_codes
 
 if TYPE_CHECKING:
     from proofwood.estimators.classifier import ProvedClassifier
@@ -35,8 +36,7 @@ class ExplainedRow:
     Parameters
     ----------
     row : index of the row
-    predicted, truth : names of the predicted and the true class
-    right : whether the prediction is the true class
+    head : what is predicted, and what is true, in one line
     steps : the results of the tests on the path of the row, in words
     why : conditions that are sufficient for the predicted class; None if not known
     why_status : what is proved about the conditions
@@ -48,9 +48,7 @@ class ExplainedRow:
     """
 
     row: int
-    predicted: str
-    truth: str
-    right: bool
+    head: str
     steps: list[str]
     why: list[str] | None = None
     why_status: str = ""
@@ -61,8 +59,68 @@ class ExplainedRow:
     note: str = ""
 
 
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What a model answers, so that rows can be explained.
+
+    Parameters
+    ----------
+    names : the answers by their codes: classes, actions, or the numbers of leaves from the least to the greatest
+    code : (n_nodes,) answer of each leaf
+    head : function of a row and of the code of its answer, which says it beside the truth in one line
+    target : what to explain of a model of numbers; None for classes and actions
+    """
+
+    names: Sequence[str]
+    code: IntArray
+    head: Callable[[int, int], str]
+    target: list[float] | None = None
+
+
+def of_classes(words: Words, codes: IntArray) -> Answers:
+    """The answers of a model of classes; ``codes`` are those of all rows."""
+    table = words.table
+    names = [words.class_name(code) for code in range(table.n_classes)]
+
+    def head(row: int, code: int) -> str:
+        truth, name = int(codes[row]), names[code]
+        if truth == code:
+            return gettext("Row %(row)s: predicted %(name)s, which is right", row=row, name=name)
+        told = names[truth] if truth < table.n_classes else gettext("a class that training did not have")
+        return gettext("Row %(row)s: predicted %(name)s, but it is %(truth)s", row=row, name=name, truth=told)
+
+    return Answers(names, table.label, head)
+
+
+def of_actions(words: Words, codes: IntArray) -> Answers:
+    """The answers of a policy; ``codes`` are the best actions of all rows."""
+    names = [words.class_name(code) for code in range(words.table.n_labels)]
+
+    def head(row: int, code: int) -> str:
+        if int(codes[row]) == code:
+            return gettext("Row %(row)s: gets %(name)s, its best action", row=row, name=names[code])
+        best = names[int(codes[row])]
+        return gettext(
+            "Row %(row)s: gets %(name)s, but its best action is %(truth)s", row=row, name=names[code], truth=best
+        )
+
+    return Answers(names, words.table.label, head)
+
+
+def of_numbers(words: Words, names: Sequence[str], truths: Callable[[int], str]) -> Answers:
+    """The answers of a model of numbers, with their names, and a function that says what is true of a row."""
+    numbers, code = leaf_codes(words.table)
+
+    def head(row: int, code: int) -> str:
+        told = {"name": names[code], "truth": truths(row)}
+        return gettext("Row %(row)s: predicted %(name)s; in fact %(truth)s", row=row, **told)
+
+    cuts = (numbers[:-1] / 2 + numbers[1:] / 2).tolist() or [float(numbers[0]) + max(1.0, abs(float(numbers[0])))]
+    return Answers(names, code, head, cuts)
+
+
 def explained_rows(
-    model: ProvedClassifier, words: Words, X: FloatArray, codes: IntArray, rows: Sequence[int], seconds: float
+    model: ProvedClassifier, words: Words, answers: Answers, X: FloatArray, rows: Sequence[int], seconds: float
 ) -> tuple[list[ExplainedRow], str]:
     """The explanations of some rows, and a note if formal explanations of the model are not possible.
 
@@ -70,16 +128,17 @@ def explained_rows(
     ----------
     model : fitted model
     words : its tests and names in words
-    X, codes : all rows of the report
+    answers : what it answers
+    X : all rows of the report
     rows : indices of the rows to explain
     seconds : time limit for all explanations
     """
     until = time.monotonic() + seconds
-    found = [_path(model, words, X[row], int(codes[row]), row) for row in rows]
+    found = [_path(words, answers, X[row], row) for row in rows]
     if not found:
         return found, ""
     try:
-        explainer = Explainer(model)
+        explainer = Explainer(model) if answers.target is None else Explainer(model, target=answers.target)
     except (TypeError, ValueError) as error:
         return found, gettext("No formal explanations: %(reason)s.", reason=error)
     for k, told in enumerate(found):
@@ -90,21 +149,20 @@ def explained_rows(
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", OptimalityWarning)  # the status says the same
-            _formal(told, explainer, words, X[told.row], time.monotonic() + share)
+            _formal(told, explainer, words, answers, X[told.row], time.monotonic() + share)
     return found, ""
 
 
-def _path(model: ProvedClassifier, words: Words, x: FloatArray, code: int, row: int) -> ExplainedRow:
-    table = model.model_
+def _path(words: Words, answers: Answers, x: FloatArray, row: int) -> ExplainedRow:
+    table = words.table
     nodes = evaluate.path(table, x)
     steps = [words.answer(node, after == table.low[node]) for node, after in pairwise(nodes)]
-    label = int(table.label[nodes[-1]])
-    known = code < table.n_classes
-    truth = words.class_name(code) if known else gettext("a class that training did not have")
-    return ExplainedRow(row, words.class_name(label), truth, label == code, steps)
+    return ExplainedRow(row, answers.head(row, int(answers.code[nodes[-1]])), steps)
 
 
-def _formal(told: ExplainedRow, explainer: Explainer, words: Words, x: FloatArray, until: float) -> None:
+def _formal(
+    told: ExplainedRow, explainer: Explainer, words: Words, answers: Answers, x: FloatArray, until: float
+) -> None:
     """Add the formal explanations of a row."""
     try:
         row = Admitted.one(x, int(explainer.model.predict_codes(x[np.newaxis])[0]))
@@ -123,7 +181,7 @@ def _formal(told: ExplainedRow, explainer: Explainer, words: Words, x: FloatArra
     if near.status == "none":
         told.changes = []
     elif near.witness is not None:
-        told.changed_to = words.class_name(near.witness_label)
+        told.changed_to = answers.names[near.witness_label]
         told.changes = _changes(near, words)
 
 

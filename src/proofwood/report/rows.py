@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,13 @@ MOST_CHARACTERS = 500_000
 
 
 def row_data(
-    table: NodeTable, words: Words, X: FloatArray, codes: IntArray, shown: Sequence[int], left_out: Sequence[int]
+    table: NodeTable,
+    words: Words,
+    X: FloatArray,
+    codes: IntArray,
+    shown: Sequence[int],
+    left_out: Sequence[int],
+    truths: Callable[[int], str] | None = None,
 ) -> dict[str, Any]:
     """The rows for the script of a page, as plain values.
 
@@ -31,12 +37,14 @@ def row_data(
     codes : (n_rows,) class codes
     shown : indices of rows whose values are always included, if possible
     left_out : columns that the learner did not use
+    truths : function that says what is true of a row, if that is no class
 
     Returns
     -------
     dict
-        ``total``: number of rows. For the first rows, ``path`` (an index into ``paths``) and ``truth`` (the class
-        code). ``columns``: pairs of index and name, tested columns first. ``values``: for some rows, a text per column.
+        ``total``: number of rows. For the first rows, ``path`` (an index into ``paths``), ``truth`` (the class code),
+        and ``told`` (what is true, in words; None for classes). ``columns``: pairs of index and name, tested columns
+        first. ``values``: for some rows, a text per column.
     """
     first = min(X.shape[0], MOST_ROWS)
     paths, place = _paths(table, X[:first])
@@ -55,6 +63,7 @@ def row_data(
         "paths": paths,
         "path": place,
         "truth": codes[:first].tolist(),
+        "told": None if truths is None else [truths(row) for row in range(first)],
         "columns": [[j, words.name(j)] for j in columns],
         "values": values,
     }

@@ -291,9 +291,11 @@
       const path = pathOf(row), leaf = path[path.length - 1], label = nodes[leaf].label;
       showPath(path);
       const right = rows.truth[row] === label;
-      const told = { row, name: className(label), truth: className(rows.truth[row]) };
+      const told = { row, name: className(label), truth: rows.told ? rows.told[row] : className(rows.truth[row]) };
       const head = element("p");
-      head.append(element("b", right ? gettext("Row %(row)s: predicted %(name)s, which is right", told) : gettext("Row %(row)s: predicted %(name)s, but it is %(truth)s", told)), ".");
+      if (rows.told) head.append(element("b", gettext("Row %(row)s: predicted %(name)s; in fact %(truth)s", told)), ".");
+      else if (data.answers === "actions") head.append(element("b", right ? gettext("Row %(row)s: gets %(name)s, its best action", told) : gettext("Row %(row)s: gets %(name)s, but its best action is %(truth)s", told)), ".");
+      else head.append(element("b", right ? gettext("Row %(row)s: predicted %(name)s, which is right", told) : gettext("Row %(row)s: predicted %(name)s, but it is %(truth)s", told)), ".");
       const values = rows.values[row], steps = element("ol");
       for (let k = 0; k + 1 < path.length; k++) {
         const told = nodes[path[k]], says = told.says[Number(told.low !== path[k + 1])];
@@ -345,6 +347,7 @@
     const wrongRows = [...rows.path.keys()].filter((row) => nodes[pathOf(row)[pathOf(row).length - 1]].label !== rows.truth[row]);
     let lastWrong = -1;
     byId("pw-wrong").disabled = !wrongRows.length;
+    byId("pw-wrong").hidden = Boolean(rows.told);  // no number is exactly right
     byId("pw-wrong").addEventListener("click", () => {
       lastWrong = wrongRows.find((row) => row > lastWrong) ?? wrongRows[0];
       byId("pw-query").value = String(lastWrong);
@@ -396,6 +399,11 @@
     return path;
   };
 
+  // Answers that are alike: one class or action; of numbers those of at least the number that is asked about, or below.
+  let asked = data.limit;
+  const alikeOf = (label) => (data.values ? Number(data.values[label] >= asked) : label);
+  const side = (one) => (one ? gettext("at least %(number)s", { number: number(asked) }) : gettext("below %(number)s", { number: number(asked) }));
+
   // Every way to a leaf is a box: per column the values that take it. Levels have codes; one more stands for all others.
   const ways = [];
   if (data.reasons) {
@@ -427,8 +435,8 @@
   const simple = columns.every((column) => column.levels || !nodes.some((told) => told.set && columns[told.column] === column));
 
   // Conditions of the path without those that are not needed: any row that meets the rest gets the same class.
-  const enough = (steps, label) => {
-    const others = ways.filter((way) => way.label !== label);
+  const enough = (steps, alike) => {
+    const others = ways.filter((way) => alikeOf(way.label) !== alike);
     let kept = steps;
     for (const step of [...steps].reverse()) {
       const fewer = kept.filter((one) => one !== step);
@@ -452,10 +460,10 @@
     return between > low && between <= high ? between : high;
   };
   // The fewest columns to change for another class, then the shortest way: each way to another class is asked.
-  const nearest = (row, label, held) => {
+  const nearest = (row, alike, held) => {
     let best = null;
     for (const way of ways) {
-      if (way.label === label) continue;
+      if (alikeOf(way.label) === alike) continue;
       const changes = [];
       let far = 0, open = true;
       boxOf(way.steps).forEach((side, j) => {
@@ -574,6 +582,7 @@
   const uncounted = [...(columns.some((column) => column.gaps) ? [gettext("values that go missing")] : []), ...(columns.some((column) => column.other) ? [gettext("levels without a name")] : [])];
   const notCounted = uncounted.length ? " " + gettext("(not counted: %(what)s)", { what: uncounted.join(and) }) : "";
   const row = columns.map((column) => column.usual), held = columns.map(() => false), painters = [];
+  const numeric = decimal === "." ? { type: "number", step: "any" } : { type: "text", inputmode: "decimal", autocomplete: "off" };
   let traced = false;
   const change = (j, value) => { row[j] = value; traced = true; answer(); };
   columns.forEach((column, j) => {
@@ -612,7 +621,7 @@
     } else {
       const unit = column.kind === "duration" ? 1e6 : 1;
       const slide = element("input", undefined, { type: "range", min: column.min, max: column.max, step: column.whole ? unit : "any", "aria-labelledby": id + "l" });
-      const box = element("input", undefined, { id, ...(decimal === "." ? { type: "number", step: "any" } : { type: "text", inputmode: "decimal", autocomplete: "off" }) }), rail = element("div", undefined, { class: "slide" });
+      const box = element("input", undefined, { id, ...numeric }), rail = element("div", undefined, { class: "slide" });
       rail.append(slide);
       for (const cut of column.cuts) {
         const tick = element("i", undefined, { title: gettext("the model cuts at %(value)s", { value: shown(j, cut) }) });
@@ -651,6 +660,20 @@
     painters.push((path) => field.classList.toggle("off", !path.some((node) => !isLeaf(node) && (nodes[node].sum ? nodes[node].sum[0].includes(j) : nodes[node].column === j))));
     byId("pw-fields").append(field);
   });
+  if (data.values && data.reasons && simple) {
+    const field = element("div", undefined, { class: "field" }), control = element("div", undefined, { class: "ctl" });
+    const label = element("label", gettext("asked about"), { class: "lab", for: "pw-asked" });
+    label.append(element("small", gettext("is it at least this, or below?")));
+    const box = element("input", undefined, { id: "pw-asked", ...numeric, value: pointed(String(asked)) });
+    box.addEventListener("input", () => { const typed = typedNumber(box.value); if (Number.isFinite(typed)) { asked = typed; answer(); } });
+    control.append(box);
+    field.append(label, control);
+    byId("pw-fields").append(field);
+  }
+  // What is said of reasons and changes, by what the model answers; "alike" is the group of the answer.
+  const same = (alike) => (data.answers === "classes" ? gettext("Whatever the columns hold, the class is the same.") : data.values ? gettext("Whatever the columns hold, it is %(side)s.", { side: side(alike) }) : gettext("Whatever the columns hold, the action is the same."));
+  const leads = (alike) => (data.answers === "classes" ? gettext("No change of fewer columns leads to another class") : data.values ? gettext("No change of fewer columns makes it %(side)s", { side: side(1 - alike) }) : gettext("No change of fewer columns leads to another action"));
+  const none = (alike) => (data.answers === "classes" ? gettext("Nothing that may change leads to another class") : data.values ? gettext("Nothing that may change makes it %(side)s", { side: side(1 - alike) }) : gettext("Nothing that may change leads to another action"));
   // The tree in small beside the answer, with the path in ink; the path stands in words below it.
   const MOST_SMALL = 63;
   const small = (() => {
@@ -692,14 +715,15 @@
     const steps = path.slice(0, -1).map((node, k) => [node, nodes[node].low === path[k + 1]]);
     entry(gettext("Path"), ...(steps.length ? [...listed(inWords(steps), gettext(", then ")), "."] : [data.answers === "classes" ? gettext("No test: every row gets this class.") : gettext("No test: every row gets this answer.")]));
     if (data.reasons && simple) {
-      const why = enough(steps, told.label), other = nearest(row, told.label, held);
-      entry(gettext("Reason"), ...(why.length ? [...listed(inWords(why)), ". ", element("small", gettext("That is enough, whatever the other columns hold; no part can be left out."))] : [gettext("Whatever the columns hold, the class is the same.")]));
+      const alike = alikeOf(told.label), why = enough(steps, alike), other = nearest(row, alike, held);
+      const what = data.values && why.length ? [`${side(alike)}: `] : [];
+      entry(gettext("Reason"), ...what, ...(why.length ? [...listed(inWords(why)), ". ", element("small", gettext("That is enough, whatever the other columns hold; no part can be left out."))] : [same(alike)]));
       if (other) {
         const go = element("button", gettext("Try it"), { type: "button" });
         go.addEventListener("click", () => { for (const [j, value] of other.changes) row[j] = value; change(other.changes[0][0], other.changes[0][1]); });
         const parts = other.changes.map(([j, value]) => { const part = element("span"); part.append(element("b", columns[j].name), " " + gettext("%(then)s instead of %(now)s", { then: shown(j, value), now: shown(j, row[j]) })); return part; });
-        entry(gettext("Smallest change"), ...listed(parts), gettext(": then "), chip(other.label), ". ", element("small", `${gettext("No change of fewer columns leads to another class")}${notCounted}.`), go);
-      } else entry(gettext("Smallest change"), `${gettext("Nothing that may change leads to another class")}${notCounted}.`);
+        entry(gettext("Smallest change"), ...listed(parts), gettext(": then "), chip(other.label), ". ", element("small", `${leads(alike)}${notCounted}.`), go);
+      } else entry(gettext("Smallest change"), `${none(alike)}${notCounted}.`);
     }
     const show = element("button", gettext("Show the path in the picture"), { type: "button" });
     show.addEventListener("click", () => { form("picture"); showPath(path); view.scrollIntoView({ block: "nearest" }); });
@@ -717,11 +741,12 @@
     textOf: (j) => shown(j, row[j]),
     pathOf: follow,
     classOf: (values) => data.classes[nodes[follow(values).pop()].label],
+    askAbout: (limit) => { asked = limit; },
     reasonOf: (values) => {
       const path = follow(values), steps = path.slice(0, -1).map((node, k) => [node, nodes[node].low === path[k + 1]]);
-      return enough(steps, nodes[path[path.length - 1]].label);
+      return enough(steps, alikeOf(nodes[path[path.length - 1]].label));
     },
-    changeOf: (values, held) => nearest(values, nodes[follow(values).pop()].label, held || columns.map(() => false)),
+    changeOf: (values, held) => nearest(values, alikeOf(nodes[follow(values).pop()].label), held || columns.map(() => false)),
   };
 
   // ---------------------------------------------------------------- rules: sorted, and as a file
@@ -744,7 +769,7 @@
       const safe = (value) => (/^[=+\-@\t\r]/.test(value) ? "'" + value : value);  // a spreadsheet would take it for a formula
       const quoted = (value) => `"${safe(String(value)).replaceAll('"', '""')}"`;
       const fresh = ruleRows.length && ruleRows[0].dataset.new !== undefined;
-      const names = { classes: ["class", "share_right", "share_right"], numbers: ["number", "spread", "error"], actions: ["action", "mean_reward", "mean_reward"] }[data.answers];
+      const names = { classes: ["class", "share_right", "share_right"], numbers: ["number", "spread", "error"], actions: ["action", "mean_reward", "mean_reward"], times: ["says", "events", "events"] }[data.answers];
       const out = [["rule", "if", data.target || names[0], "training_rows", `training_${names[1]}`, ...(fresh ? ["new_rows", `new_${names[2]}`] : [])]];
       for (const line of ruleRows) {
         const { no, then, rows: count, share } = line.dataset;

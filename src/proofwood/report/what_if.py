@@ -14,6 +14,7 @@ from proofwood.language import gettext
 from proofwood.model.node_table import LEAF, OBLIQUE, FloatArray, IntArray, NodeTable
 from proofwood.report.card import Card
 from proofwood.report.words import Words, count
+from proofwood.show.colouring import leaf_codes
 from proofwood.show.labels import percent, wrong_weight
 
 MOST_WAYS = 2_000
@@ -147,6 +148,13 @@ def _cuts(table: NodeTable, column: int) -> list[float]:
         for node in np.flatnonzero(table.feature == column).tolist()
         if not table.by_levels[node]
     ]
+
+
+def asked(table: NodeTable) -> dict[str, Any]:
+    """Of a model of numbers, the numbers of its leaves by code, and the one that is asked about first: its mean."""
+    if table.values is None or table.n_labels > 1:
+        return {"values": None, "limit": None}
+    return {"values": leaf_codes(table)[0].tolist(), "limit": float(f"{float(table.values[0, 0]):.4g}")}
 
 
 def ways(table: NodeTable) -> int:

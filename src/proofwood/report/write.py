@@ -57,11 +57,10 @@ def write_report(
     ----------
     model : fitted model
     path : file to write
-    X, y : training rows and their labels, numbers or rewards
+    X, y : training rows and their labels, numbers, rewards or times
     X_val, y_val : rows that were not used in training, and their labels, for unbiased errors
     sample_weight : weights of the training rows, as given to ``fit``
-    rows : indices of training rows to explain, from 0; by default none, or a few with ``include_rows``. Only models of
-        classes have both
+    rows : indices of training rows to explain, from 0; by default none, or a few with ``include_rows``
     title : title of the report; by default that of the card, or the name of the target
     palette : list of colours in the order of the classes, or dict from label to colour
     explain_seconds : time limit for all formal explanations; 0 for none
@@ -96,11 +95,6 @@ def write_report(
         raise ValueError("X_val and y_val belong together: pass both, or neither")
     if not isinstance(explain_seconds, (int, float)) or not 0 <= explain_seconds < float("inf"):
         raise ValueError(f"explain_seconds={explain_seconds!r}: expected a finite number of seconds, at least 0")
-    if model.model_.values is not None and (rows is not None or include_rows):
-        raise ValueError(
-            "rows and include_rows explain rows by their classes, which is not written yet for models of numbers and "
-            "for policies: leave them out"
-        )
     training = _rows(model, X, y, "y")
     groups = {} if sensitive_features is None else {"sensitive_features": sensitive_features}
     recounted = _recounted(model, X, y, sample_weight, groups)
@@ -153,12 +147,8 @@ def _answers(model: Any) -> list[str]:
 
 
 def _require_small(model: ProvedClassifier) -> None:
-    """Raise ValueError if the model is too large for a report, or of a kind that has none."""
+    """Raise ValueError if the model is too large for a report."""
     table = model.model_
-    if hasattr(model, "curves_"):
-        raise ValueError(
-            f"{type(model).__name__} has no report yet: use summary(), plot(), score() and integrated_brier_score()"
-        )
     if table.n_nodes > MOST_NODES or table.n_classes > MOST_CLASSES or table.depth > MOST_DEPTH:
         raise ValueError(
             f"the model has {table.n_nodes:,} nodes, {table.n_classes:,} classes and a depth of {table.depth:,}: a "

@@ -18,6 +18,7 @@ import pytest
 from sklearn import metrics
 
 from proofwood.engines.trees import SearchOptions, solve
+from proofwood.engines.trees.solve import bound
 from proofwood.exceptions import DataError
 from proofwood.model.evaluate import apply
 from proofwood.model.node_table import FloatArray
@@ -347,6 +348,26 @@ def test_a_coarser_unit_is_taken_where_logarithms_do_not_decide(monkeypatch: pyt
     exactly = [[Fraction(number) for number in row] for row in given.tolist()]
     best = 2 * Naive(problem.X, partial(deviance, exactly)).best([0, 1, 2, 3], 1)
     check_bounds(result, best, Fraction(1, 10**30))
+
+
+def test_a_bound_is_asked_in_a_coarser_unit_where_logarithms_do_not_decide() -> None:
+    given = np.column_stack([np.full(4, 2.0**30), 2.0**50 + np.arange(4)])
+    fine = partial(FineRates, unit_bits=120)
+    problem = TreeProblem.by_sums(np.arange(4.0).reshape(-1, 1), given, fine, max_depth=1)
+    with pytest.raises(ValueError, match="unit"):
+        bound(problem, below=2**50, coarser=())
+    exactly = [[Fraction(number) for number in row] for row in given.tolist()]
+    best = 2 * Naive(problem.X, partial(deviance, exactly)).best([0, 1, 2, 3], 1)
+    units = problem.cost.units_of(best)
+    assert units > 100
+    found = bound(problem, below=100 * units)
+    assert found.model is not None
+    assert found.stopped_by is None
+    assert found.lower <= units
+    assert problem.integer_cost(found.model) < 100 * units
+    open_left = bound(problem, below=units)  # no unit that decides is as fine as this
+    assert (open_left.model, open_left.stopped_by) == (None, "precision")
+    assert open_left.lower < units
 
 
 def test_rescaled_problems_keep_prices_and_gaps() -> None:

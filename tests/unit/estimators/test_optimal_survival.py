@@ -168,17 +168,6 @@ def test_a_curve_of_a_file_is_checked():
         Survival.from_dict({"times": [1.0]})
 
 
-def test_what_is_not_written_yet_says_so(tmp_path):
-    X, y = data(60)
-    tree = OptimalSurvivalTree(1).fit(X, y)
-    with pytest.raises(ValueError, match="has no report yet"):
-        tree.report(tmp_path / "report.html", X, y)
-    with pytest.raises(ValueError, match="leave out y_new"):
-        tree.drift(X, y)
-    assert tree.drift(X).to_dict()
-    assert not (tmp_path / "report.html").exists()
-
-
 def test_a_limit_ends_the_reading_of_times():
     rng = np.random.default_rng(0)
     y = np.column_stack([rng.random(60_000) + 0.1, np.ones(60_000)])

@@ -214,3 +214,24 @@ def test_labels_are_the_best_of_all_within_the_limits(seed: int) -> None:
     assert (found is None) == (best is None)
     if found is not None:
         assert sum(losses[k] for losses, k in zip(leaves.losses, found, strict=True)) == best
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_value_is_the_exact_mean_and_never_above_its_bound(seed):
+    rng = np.random.default_rng(seed)
+    X, rewards = rng.normal(size=(30, 2)).round(1), rng.normal(size=(30, 3)) * 10.0 ** rng.integers(-3, 9)
+    weights = rng.random(30) if seed % 2 else np.ones(30)
+    tree = OptimalPolicyTree(2).fit(X, rewards, weights)
+    codes = tree.predict(X)
+    told = [Fraction(repr(float(weight))) for weight in weights]
+    value = sum(w * Fraction(float(row[code])) for w, row, code in zip(told, rewards, codes, strict=True)) / sum(told)
+    assert tree.value_ == pytest.approx(float(value), rel=1e-15)
+    assert tree.value_ <= tree.value_bound_
+    assert Fraction(tree.value_bound_) >= value
+
+
+def test_a_limit_ends_the_reading_of_long_rewards():
+    rng = np.random.default_rng(0)
+    X, rewards = rng.integers(0, 9, (100_000, 1)), rng.normal(size=(100_000, 3))
+    with pytest.raises(TimeoutError, match=r"limit of 0\.02 s was reached while 100,000 rows"):
+        OptimalPolicyTree(1, time_limit=0.02).fit(X, rewards)

@@ -19,12 +19,15 @@ import proofwood
 from proofwood import (
     OptimalDiagramClassifier,
     OptimalPolicyTree,
+    OptimalSurvivalTree,
+    OptimalSurvivalTreeCV,
     OptimalTreeClassifier,
     OptimalTreeRegressor,
     OptimalTreeRegressorCV,
     write_report,
 )
 from proofwood.estimators.input import codes_of
+from proofwood.estimators.survival_scores import deviance_score, neg_integrated_brier_score
 from proofwood.markup import escaped, table, trace_svg
 from proofwood.model import evaluate
 from proofwood.model.node_table import LEAF
@@ -34,7 +37,7 @@ from proofwood.report.measures import interval, measured
 from proofwood.report.numbers import root_interval
 from proofwood.report.words import Words, at_name
 from proofwood.result import figure
-from proofwood.show.labels import side
+from proofwood.show.labels import percent, side
 from tests import printed, report_models
 
 
@@ -457,7 +460,8 @@ def test_a_report_of_numbers_says_how_far_it_is_off_beside_the_mean(tmp_path):
     for word in ("confusion", "Which class", "ROC", "Class by class", "recall"):
         assert word not in said
     data = data_of(text)
-    assert (data["answers"], data["reasons"], data["rows"]) == ("numbers", False, None)
+    assert (data["answers"], data["reasons"], data["rows"]) == ("numbers", True, None)
+    assert data["values"] == np.unique(model.model_.values[model.model_.feature == LEAF, 0]).tolist()
     table = model.model_
     shown = dict(enumerate(data["classes"]))
     for node in np.flatnonzero(table.feature == LEAF).tolist():
@@ -516,11 +520,82 @@ def test_a_report_of_a_policy_says_what_it_earns_and_the_bound(tmp_path):
     assert_only_our_elements(text)
 
 
-def test_what_is_not_written_yet_is_refused(tmp_path):
+def test_rows_of_numbers_actions_and_times_are_explained(tmp_path):
+    for make in (report_models.numbers, report_models.actions, report_models.times):
+        model, X, y = make()
+        path = tmp_path / "r.html"
+        write_report(model, path, X, y, rows=[3, 17], include_rows=True, explain_seconds=60.0)
+        text = path.read_text(encoding="utf-8")
+        said, rows = Page(text).text, data_of(text)["rows"]
+        assert said.count("Enough for it:") == said.count("Nearest change that leads to") == 2
+        assert "confirmed by a second check" in said
+        assert rows["total"] == len(rows["path"]) == 400
+        if make is report_models.actions:
+            assert rows["told"] is None
+            best = [y.columns[k] for k in y.to_numpy().argmax(axis=1)]
+            given = model.predict(X)[17]
+            end = "its best action" if given == best[17] else f"but its best action is {best[17]}"
+            assert f"Row 17: gets {given}, {end}" in said
+            continue
+        if make is report_models.times:
+            moment = figure(y["time"][3], digits=5)
+            truth = f"the event after {moment}" if y["died"][3] else f"no event until {moment}"
+        else:
+            truth = figure(y[3], digits=5)
+        assert rows["told"][3] == truth
+        assert f"; in fact {truth}" in said
+
+
+def test_a_report_of_times_says_how_well_it_orders_them(tmp_path):
+    _, X, y = report_models.times()
+    (X, new), (y, y_new) = parts_of(X), parts_of(y)
+    model = OptimalSurvivalTree(max_depth=2, min_samples_leaf=20, time_limit=None).fit(X, y)
+    path = tmp_path / "r.html"
+    write_report(model, path, X, y, X_val=new, y_val=y_new)
+    text = path.read_text(encoding="utf-8")
+    said = Page(text).text
+    assert f"{model.score(new, y_new):.3f} New rows concordance on 134 rows" in said
+    assert f"{model.score(X, y):.3f} Training rows concordance on 266 rows" in said
+    assert "by the jackknife" in said
+    avoided = deviance_score(model, new, y_new)
+    assert f"share of deviance avoided, new rows {avoided:z.3f} 0.000" in said
+    alone = OptimalSurvivalTree(0).fit(X, y)
+    pair = (-neg_integrated_brier_score(one, new, y_new) for one in (model, alone))
+    assert "integrated Brier score, new rows " + " ".join(f"{one:.3f}" for one in pair) in said
+    assert "No tree of depth at most 2 has a smaller deviance" in said
+    assert "the same as the search reported" in said
+    data = data_of(text)
+    assert (data["answers"], data["rows"]) == ("times", None)
+    leaves = np.flatnonzero(model.model_.feature == LEAF).tolist()
+    for place, leaf in enumerate(leaves):
+        at, died = model.apply(X) == leaf, y["died"].to_numpy()
+        now = model.apply(new) == leaf
+        foretold = model.model_.values[leaf, 0] * y_new["time"].to_numpy()[now].sum()
+        curve = model.curves_[leaf].survival
+        shares = " ".join(percent(float(curve(time))).replace("\u202f", " ") for time in (20, 40, 60))
+        line = f"{place + 1} {model._answers_in_words()[leaf]} {at.sum()} {died[at].sum()} {shares}"
+        assert f"{line} {now.sum()} {y_new['died'].to_numpy()[now].sum()} {foretold:.1f}" in said
+    assert text.count('class="step"') == len(leaves)
+    for word in ("confusion", "Predicted against true", "squared", "always the mean"):
+        assert word not in said
+    assert_only_our_elements(text)
+
+
+def test_a_report_of_times_tells_the_folds(tmp_path):
+    _, X, y = report_models.times()
+    model = OptimalSurvivalTreeCV((1, 2), alpha=0.0, cv=3).fit(X, y)
+    path = tmp_path / "r.html"
+    write_report(model, path, X, y, language="de")
+    said = Page(path.read_text(encoding="utf-8")).text
+    found = f"{model.validation_.times.concordance:.3f}".replace(".", ",")
+    assert f"{found} Neue Zeilen mittlere Konkordanz auf den Zeilen von 3 Teilen" in said
+    alone = OptimalSurvivalTree(0).fit(X, y)
+    write_report(alone, path, X, y)
+    assert "0.500 Training rows" in Page(path.read_text(encoding="utf-8")).text
+
+
+def test_targets_that_do_not_fit_are_refused(tmp_path):
     model, X, rent = report_models.numbers()
-    for more in ({"rows": [0]}, {"include_rows": True}):
-        with pytest.raises(ValueError, match="not written yet for models of numbers"):
-            write_report(model, tmp_path / "r.html", X, rent, **more)
     with pytest.raises(ValueError, match="y_val has 2 targets for 400 rows"):
         write_report(model, tmp_path / "r.html", X, rent, X_val=X, y_val=rent[:2])
     model.save(tmp_path / "m.json")

@@ -63,7 +63,14 @@ def english():
 
 @pytest.mark.parametrize(
     "make",
-    [report_models.depth_four, report_models.diagram, report_models.many_classes],
+    [
+        report_models.depth_four,
+        report_models.diagram,
+        report_models.many_classes,
+        report_models.numbers,
+        report_models.actions,
+        report_models.times,
+    ],
     ids=lambda make: make.__name__,
 )
 def test_no_english_words_are_left(tmp_path, english, make):

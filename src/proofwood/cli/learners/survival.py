@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proofwood.cli.learners.option import CHECKPOINT, LearnerOptions, Option, Predicts
+from proofwood.cli.learners.option import CHECKPOINT, CV, LearnerOptions, Option, Predicts
 from proofwood.cli.learners.tree import max_gap
 
 SURVIVAL = LearnerOptions(
@@ -10,6 +10,7 @@ SURVIVAL = LearnerOptions(
         Option("max_depth", int, "Most tests on a path; 3 by default."),
         Option("alpha", float, "Price per leaf, as a share of the deviance of a single leaf; 0 by default."),
         Option("min_samples_leaf", int, "Least rows per leaf."),
+        CV,
         Option(
             "max_gap",
             str,

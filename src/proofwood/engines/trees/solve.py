@@ -38,6 +38,8 @@ from proofwood.problem.tree import TreeProblem
 from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, Result, Stats, Status, ended
 
 DEFAULT_OPTIONS = SearchOptions()
+COARSER = (5, 10, 20, 40)
+"""Powers of two by which units of rounded costs grow, one after the other, where the native search refuses them."""
 _SWITCHES = tuple(switches(DEFAULT_OPTIONS))
 _RECORDS = ("whole", "depths", "splits", "levels")
 _CLAIM = (
@@ -67,7 +69,7 @@ class TreeBound:
     ----------
     lower : lower bound on the integer cost of all permitted trees, at most the given cost
     model : the best tree found below the given cost; None if none exists or the time was up
-    stopped_by : None if the answer is final, else "time_limit" or "interrupt"
+    stopped_by : None if the answer is final, else "time_limit", "interrupt" or "precision"
     """
 
     lower: int
@@ -209,7 +211,7 @@ def _search(
     start: NodeTable | None,
     progress: Progress | None,
     checkpoint: SearchFile | None,
-    coarser: Sequence[int] = (5, 10, 20, 40),
+    coarser: Sequence[int] = COARSER,
 ) -> Result:
     """Run the native search once, and convert its answer to a result.
 
@@ -249,11 +251,35 @@ def _target_of(problem: TreeProblem) -> list[Any]:
 
 
 def bound(
-    problem: TreeProblem, *, below: int, options: SearchOptions = DEFAULT_OPTIONS, limits: Limits = NO_LIMITS
+    problem: TreeProblem,
+    *,
+    below: int,
+    options: SearchOptions = DEFAULT_OPTIONS,
+    limits: Limits = NO_LIMITS,
+    coarser: Sequence[int] = COARSER,
 ) -> TreeBound:
-    """Decide whether a tree costs less than the integer ``below``. If none does, this is quicker than :func:`solve`."""
+    """Decide whether a tree costs less than the integer ``below``. If none does, this is quicker than :func:`solve`.
+
+    Where the native search refuses the unit of rounded costs, coarser ones are tried, as by :func:`solve`: they round
+    every tree down, so that their bound holds. If they do not tell the best tree from ``below``, "precision" ended it.
+    """
+    began = time.monotonic()
     settings = settings_of(problem, options, limits) | {"canonical": False, "bound_only": True, "start_upper": below}
-    found = _run(problem, settings, limits, None)
+    try:
+        found = _run(problem, settings, limits, None)
+    except ValueError as error:
+        if not coarser or not any(said in str(error) for said in _NEW_UNIT):
+            raise
+        coarse = problem.rescaled(coarser[0])
+        by = (coarse.cost.in_weight(1) / problem.cost.in_weight(1)).numerator.bit_length() - 1  # a power of two
+        left = None if limits.seconds is None else max(0.0, limits.seconds - (time.monotonic() - began))
+        told = bound(
+            coarse, below=-(-below >> by), options=options, limits=replace(limits, seconds=left), coarser=coarser[1:]
+        )
+        lower = min(below, told.lower << by)
+        if told.model is not None and problem.integer_cost(told.model) < below:
+            return TreeBound(min(lower, problem.integer_cost(told.model)), told.model, told.stopped_by)
+        return TreeBound(lower, None, told.stopped_by or (None if lower == below else "precision"))
     stopped_by = STOPPED_BY[found["stopped"]]
     if not found.get("has_tree"):
         return TreeBound(min(below, found.get("lower", 0)), None, stopped_by)

@@ -291,7 +291,9 @@ register(
             "OptimalDiagramClassifier",
             "OptimalTreeRegressor",
             "OptimalPolicyTree",
+            "OptimalTreeRegressorCV",
             "OptimalSurvivalTree",
+            "OptimalSurvivalTreeCV",
         )
     ),
     from_learner,
