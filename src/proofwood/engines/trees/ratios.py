@@ -227,7 +227,7 @@ class _RatioRun(Run):
         """The labels of leaves that pay least at the prices of a cost; of equal ones the smaller code."""
         positive, negative = self.ratio.prices(cost)
         first = self.target.positive == 0
-        labels = table.label.tolist()
+        labels: list[int] = table.label.tolist()
         for node in np.flatnonzero(table.feature == LEAF).tolist():
             gain = positive * at_nodes[node].positive - negative * at_nodes[node].negative
             called = gain > 0 or (gain == 0 and first)
@@ -256,9 +256,7 @@ class _RatioRun(Run):
             stopped_by=ended_by(self.stopped_by, complete=status is not Status.FEASIBLE),
             counters=dict(self.counters),
         )
-        return Result(
-            model, objective, self.ratio.unit, bound, status, stats, self.whole_trace(objective, bound)
-        )
+        return Result(model, objective, self.ratio.unit, bound, status, stats, self.whole_trace(objective, bound))
 
     def _with_losses(self, table: NodeTable) -> NodeTable:
         """The tree with the loss of each node, such that those of its leaves add up to what it costs."""
