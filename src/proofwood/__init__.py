@@ -42,7 +42,8 @@ Contents of the package:
                      :func:`proved_rules`: a few rules that are true of a model for all inputs
 ``show``             :func:`export_text`, :func:`export_graphviz`, :func:`plot_tree`, :func:`explain_path`;
                      :class:`Labels` has their names of columns and classes
-``questions``        what every tree of a fit's shape must do: :class:`Flip`, :class:`PopulationBound`, :class:`CarriedBound`
+``questions``        what every tree of a fit's scope must do: :class:`Flip`, :class:`PopulationBound`,
+                     :class:`CarriedBound`
 ``comparison``       :func:`compare`: an optimal tree compared with other classifiers, on the same folds
 ``drift``            :class:`Drift`: new rows beside the training rows, at leaves and in columns
 ``report``           :func:`write_report`: a model, its proof, its errors and explained rows in one HTML file

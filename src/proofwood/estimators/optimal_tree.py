@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ from proofwood.estimators.ratios import RATIOS, as_ratio, positive_code, ratio_o
 from proofwood.estimators.reporting import COUNTS
 from proofwood.estimators.shared_docs import documented
 from proofwood.estimators.tree_learner import PosedTree, TreeLearner
+from proofwood.estimators.tree_questions import TreeQuestions
 from proofwood.hints import Hint
 from proofwood.language import gettext, number
 from proofwood.model import evaluate
@@ -31,12 +32,10 @@ from proofwood.model.node_table import LEAF, FloatArray, IntArray
 from proofwood.parallel.search_file import SearchFile
 from proofwood.printable import printable
 from proofwood.problem.objectives import share_of
-from proofwood.problem.targets import ClassShares, Gini, LogLoss, Ratio, RatioClasses
+from proofwood.problem.targets import ClassShares, Gini, LogLoss
+from proofwood.problem.targets.ratios import Ratio, RatioClasses
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits, Progress, Result, figure
-
-if TYPE_CHECKING:
-    import proofwood
 
 SHARES: Mapping[str, type[ClassShares]] = {"log_loss": LogLoss, "gini": Gini}
 """Criteria that measure how well a leaf's shares of classes fit."""
@@ -44,7 +43,7 @@ CRITERIA = ("errors", "balanced_accuracy", *SHARES, *RATIOS)
 
 
 @documented
-class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
+class OptimalTreeClassifier(TreeQuestions, TreeLearner[ClassRows], ProvedClassifier):
     r"""Decision tree with provably the fewest training errors among all axis-aligned trees of its depth.
 
     Numeric columns are used without binning: every threshold between neighbouring values is a candidate. If values are
@@ -64,13 +63,13 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
         What the tree minimises: the weight of wrong rows; that weight with classes of equal total weight, so that the
         tree has the greatest balanced accuracy; or how badly the shares of classes in a leaf fit its rows, by
         logarithmic loss or Gini impurity, for probabilities. With the last two, up to 16 classes, and sets of levels as
-        for leaves with a minimum. The last three maximise the F measure or the Jaccard index of a positive class, of two:
-        the objective is 1 less the measure. They go without ``alpha``, ``min_weight_fraction_leaf`` and costs.
+        for leaves with a minimum. The last three maximise the F measure or the Jaccard index of a positive class, of
+        two: the objective is 1 less the measure. They go without ``alpha``, ``min_weight_fraction_leaf`` and costs.
     beta : float or None
         For ``"f_beta"``: how many times as much recall counts as precision.
     pos_label : label or None
-        For ``"f1"``, ``"f_beta"`` and ``"jaccard"``: the positive class. None: the label 1 or True, where the labels are
-        0 and 1, -1 and 1, or False and True, as in scikit-learn.
+        For ``"f1"``, ``"f_beta"`` and ``"jaccard"``: the positive class. None: the label 1 or True, where the labels
+        are 0 and 1, -1 and 1, or False and True, as in scikit-learn.
     cost_matrix : (n_classes, n_classes) array, dict of dicts, or None
         What a row costs, by its true class (first index) and the predicted one (second index), in the order of the
         sorted labels; or ``{true: {predicted: cost}}``, where the diagonal is 0 by default. The tree then minimises the
@@ -371,99 +370,6 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
             raise ValueError("the tree was learned from costs of each row: pass costs for these rows, too")
         with self._given(costs):
             return self._recount(X, y, sample_weight)
-
-    def flip_cost(
-        self,
-        rows: Any,
-        X: Any,
-        y: Any,
-        sample_weight: npt.ArrayLike | None = None,
-        *,
-        time_limit: float | None = 60.0,
-    ) -> tuple[proofwood.Flip, ...]:
-        """What it costs at least to decide each of some rows otherwise: how arbitrary these decisions are.
-
-        For each row, the best tree of the fit's scope that gives it another class, with proof.
-
-        Parameters
-        ----------
-        rows : rows to ask about, such as ``X[:3]``; of training or new ones
-        X, y, sample_weight : as given to :meth:`fit`, for a model does not keep them
-        time_limit : seconds for all rows together; None for no limit. Where it ends a search, the bound still holds
-
-        Raises
-        ------
-        ValueError
-            If the tree was not learned from errors, the rows are not those of the fit, or a row cannot be asked about.
-        """
-        import proofwood  # start-up time; by its public name, since questions depend on estimators
-
-        return proofwood.Flip.of(self, rows, X, y, sample_weight, time_limit=time_limit)
-
-    def population_bound(
-        self, confidence: float = 0.95, *, rival: Any = None, X_test: Any = None, y_test: Any = None
-    ) -> proofwood.PopulationBound:
-        """How often every tree of the fit's scope is wrong at least on new rows, with a confidence.
-
-        The least number of training errors, or its proved bound, is below the errors of *every* tree, so also of that
-        which is best for the population: exact binomial limits follow. It is assumed that the training rows were drawn
-        independently from the population, and that the depth was chosen without a look at them. Nothing is said of how
-        good this tree, or the best one, is for new rows.
-
-        Parameters
-        ----------
-        confidence : probability that all of the answer holds, from 0.5 to less than 1
-        rival : fitted model to compare with, such as a forest; it must not know the test rows
-        X_test, y_test : test rows and their labels
-
-        Raises
-        ------
-        ValueError
-            If the scope depends on the rows that were drawn (pooled levels, a least number of rows per leaf, a size
-            that was chosen by cross-validation), or rows have weights; the message says what to do.
-        """
-        import proofwood  # start-up time; as above
-
-        return proofwood.PopulationBound.of(self, confidence, rival=rival, X_test=X_test, y_test=y_test)
-
-    def carry_over(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: npt.ArrayLike | None = None,
-        *,
-        before: proofwood.RowFingerprints | tuple[Any, ...],
-    ) -> proofwood.CarriedBound:
-        """How far this tree can be from the optimum of a table that has changed, without a fit.
-
-        Rows that were added never lower the bound of the fit; a row that was removed, or has another label, lowers it
-        by at most its weight.
-
-        Parameters
-        ----------
-        X, y, sample_weight : all rows of now, with those of the fit that are still there
-        before : the rows of the fit, ``(X, y)`` or ``(X, y, sample_weight)``, or their :meth:`fingerprints`
-
-        Raises
-        ------
-        ValueError
-            If the objective is not one of errors, classes are balanced, leaves have a minimum, or ``before`` holds other
-            rows than those of the fit.
-        """
-        import proofwood  # start-up time; as above
-
-        return proofwood.CarriedBound.of(self, X, y, sample_weight, before=before)
-
-    def fingerprints(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> proofwood.RowFingerprints:
-        """Digests of the training rows, to be kept for :meth:`carry_over` in place of the rows.
-
-        Parameters
-        ----------
-        X, y, sample_weight : as given to :meth:`fit`
-        """
-        import proofwood  # start-up time; as above
-
-        return proofwood.RowFingerprints.of(self, X, y, sample_weight)
 
     def _permitted_gap(self) -> float:
         return super()._permitted_gap() if self._ratio is None else float(self.max_gap)

@@ -135,7 +135,7 @@ class CarriedBound:
     relabelled : of these, the weight of rows that only got another label
     total : weight of all new rows
     unit : unit of objective and bound
-    scope : limits of the old search as in :class:`Result`, and columns that the old fit left out because of their values
+    scope : limits of the old search, as in :class:`Result`, and columns that it left out because of their values
     depth : most tests on a path
     """
 
@@ -218,7 +218,7 @@ class CarriedBound:
             "tests": gettext(" for these tests") if self.scope else "",
         }
         told["changes"] = gettext(
-            "weight added %(added)s, removed %(removed)s, of both relabelled %(relabelled)s",
+            "weight %(added)s added and %(removed)s removed, of both %(relabelled)s by other labels",
             **{name: told[name] for name in ("added", "removed", "relabelled")},
         )
         if self.status is Status.OPTIMAL:
@@ -265,8 +265,8 @@ class _Changes:
 
 def _left_out(model: OptimalTreeClassifier) -> list[str]:
     """The columns that the old fit left out because of its rows, in words: a new fit may test them."""
-    schema, names = model.schema_, model._names()
-    named = [names.feature(j) for j, reason in schema.left_out.items() if reason != DROPPED]
+    schema = model.schema_
+    named = [schema.columns[j].name for j, reason in schema.left_out.items() if reason != DROPPED]
     return [f"no test of {shown(named, 5)}, which the old fit left out"] if named else []
 
 

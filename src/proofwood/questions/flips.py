@@ -74,7 +74,7 @@ class Flip:
         *,
         time_limit: float | None = 60.0,
     ) -> tuple[Flip, ...]:
-        """What it costs at least to decide each of some rows otherwise; see :meth:`OptimalTreeClassifier.flip_cost`."""
+        """What it costs at least to decide some rows otherwise; see :meth:`OptimalTreeClassifier.flip_cost`."""
         return flip_costs(model, rows, X, y, sample_weight, time_limit=time_limit)
 
     def __str__(self) -> str:
@@ -88,8 +88,8 @@ class Flip:
         }
         if self.status is Status.OPTIMAL:
             return gettext(
-                "row %(row)s, %(decision)s: a tree that says %(other)s costs %(cost)s more (%(unit)s; %(share)s %% of the "
-                "weight), and none costs less",
+                "row %(row)s, %(decision)s: a tree that says %(other)s costs %(cost)s more (%(unit)s; %(share)s %% of "
+                "the weight), and none costs less",
                 **told,
             )
         return gettext(
@@ -235,9 +235,9 @@ class _Fit:
         """Raise ValueError unless the trees of the fit say where a new row goes."""
         if self.model.min_samples_leaf > 1:
             raise ValueError("with min_samples_leaf above 1, flip_cost can be asked about training rows only")
-        schema, names = self.model.schema_, self.model._names()
+        schema = self.model.schema_
         for j in set(range(x.size)) - set(schema.left_out):
-            named = names.feature(j)
+            named = schema.columns[j].name
             if np.isnan(x[j]) and not np.isnan(self.posed.X[:, j]).any():
                 raise ValueError(f"a row has no value in column {named!r}, in which all training rows had one")
             if j in schema.nominal and not np.isnan(x[j]) and x[j] not in self.posed.X[:, j]:

@@ -2,8 +2,8 @@
 
 Take the tree of the fit's scope that is wrong least often on the population. It does not depend on the rows that were
 drawn, so its training errors are binomial. The optimum makes no more of them, and a proved lower bound is no larger. So
-the exact lower limit of Clopper and Pearson, counted from that bound, is below the error rate of that tree, and of every
-other, with the confidence asked for: decisions/0100-questions.
+the exact lower limit of Clopper and Pearson, counted from that bound, is below the error rate of that tree, and of
+every other, with the confidence asked for: decisions/0100-questions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Trees of least quotient, such as 1 - F1: a few exact searches of weighted errors, each priced by the best tree so far.
+"""Trees of least quotient, such as 1 - F1: a few searches of weighted errors, each priced by the best tree so far.
 
 The theory is in docs/theory/optimal-trees.md, section "Quotients of counts"; why so: decisions/0100-questions.
 """

@@ -3,7 +3,6 @@
 from proofwood.problem.targets.base import Classes, RoundedTarget, SumTarget, Target, recorded_classes
 from proofwood.problem.targets.numbers import Numbers, Rewards
 from proofwood.problem.targets.rates import ExponentialRates, GammaMeans, PoissonRates, Rates
-from proofwood.problem.targets.ratios import Ratio, RatioClasses
 from proofwood.problem.targets.shares import ClassShares, Gini, LogLoss
 
 __all__ = [
@@ -16,8 +15,6 @@ __all__ = [
     "Numbers",
     "PoissonRates",
     "Rates",
-    "Ratio",
-    "RatioClasses",
     "Rewards",
     "RoundedTarget",
     "SumTarget",

@@ -168,7 +168,8 @@ class RatioClasses(Classes):
     def wrong(self, table: NodeTable, at_nodes: Sequence[Weights]) -> Weights:
         """What the labels of a tree get wrong, if these rows are at its leaves."""
         none = Fraction(0)
-        ends = [(at_nodes[node], table.label[node] == self.positive) for node in np.flatnonzero(table.feature == LEAF).tolist()]
+        leaves = np.flatnonzero(table.feature == LEAF).tolist()
+        ends = [(at_nodes[node], table.label[node] == self.positive) for node in leaves]
         return Weights(
             sum((at.positive for at, called in ends if not called), none),
             sum((at.negative for at, called in ends if called), none),
