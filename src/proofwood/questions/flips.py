@@ -24,7 +24,7 @@ from proofwood.estimators.tested_columns import tested_columns
 from proofwood.estimators.tree_learner import PosedTree
 from proofwood.jobs import jobs_of
 from proofwood.language import gettext, number
-from proofwood.model.evaluate import apply, predict
+from proofwood.model.evaluate import predict
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import refresh
 from proofwood.model.sums import rounded_down, rounded_up
@@ -154,9 +154,7 @@ class _Fit:
         others = [code for code in range(classes.size) if code != now]
         if not others:
             raise ValueError("the tree knows one class only, so that no tree decides otherwise")
-        leaf = int(apply(table, x[np.newaxis])[0])
-        others.sort(key=lambda code: -float(table.weight[leaf, code]))
-        found = [self._forced(x, code, leaf, clock.part(len(others) - k)) for k, code in enumerate(others)]
+        found = [self._forced(x, code, clock.part(len(others) - k)) for k, code in enumerate(others)]
         cost, best = min(found, key=lambda one: one.cost), min(one.least for one in found)
         before = self.posed.counted.real_cost(table)
         least = max(best, self._least_of_fit(before))
@@ -178,17 +176,12 @@ class _Fit:
         """The proved bound of the fit."""
         return cost if self.model.status_ is Status.OPTIMAL else Fraction(self.model.lower_bound_)
 
-    def _forced(self, x: FloatArray, code: int, leaf: int, clock: Clock) -> _Found:
+    def _forced(self, x: FloatArray, code: int, clock: Clock) -> _Found:
         """The best tree that gives the row this class, and a bound for all such trees."""
-        problem = self.posed.problem
-        table = self.model.model_
-        label = table.label.copy()
-        label[leaf] = code
-        start = refresh(table.changed(label=label), *self._rows)
+        start = refresh(NodeTable.leaf(code, self.given.n_classes), *self._rows)
         cost = self.posed.counted.real_cost(start)
-        known = problem.cost.of_tree(problem.target.integer_loss(start, self.posed.X, problem.weights), start.n_leaves)
-        # a tree that gives the row another class costs more than the tree that is known, and so is not the best
-        forced, rows, paid = self._pose(x, code, known // problem.cost.error_price + 1)
+        # a tree that gives the row another class costs more than this leaf, and so is not the best
+        forced, rows, paid = self._pose(x, code, int(self.posed.problem.weights.sum()) + 1)
         result = solve(forced, limits=clock.left())
         raise_ended(result.stats.stopped_by)
         assert result.model is not None

@@ -76,8 +76,8 @@ def _of_population(model: ProvedClassifier) -> str | None:
     if bound.error <= 0:
         return None
     given = gettext(
-        "This holds if the rows were drawn independently and the depth was chosen without a look at them. It does not say "
-        "how good this tree is for new rows."
+        "This holds if the rows were drawn independently and the depth was chosen without a look at them. It does not "
+        "say how good this tree is for new rows."
     )
     return f"{bound}. {given}"
 

@@ -10,6 +10,7 @@ import pytest
 
 from proofwood import OptimalTreeClassifier, RowFingerprints
 from proofwood.result import Status
+from tests.stopped import stopped_fit
 
 
 @pytest.fixture(scope="module")
@@ -81,10 +82,10 @@ def test_weights_and_prices(fitted: Any) -> None:
 
 def test_a_stopped_fit_carries_its_bound(fitted: Any) -> None:
     X, y, _ = fitted
-    with pytest.warns(UserWarning, match="time limit"):
-        tree = OptimalTreeClassifier(3, time_limit=1e-6).fit(X, y)
-    carried = tree.carry_over(X, y, before=(X, y))
-    assert (carried.lower_bound, carried.objective) == (tree.lower_bound_, tree.objective_)
+    tree = stopped_fit(X, y, 3, 20.0)
+    carried = tree.carry_over(X[1:], y[1:], before=(X, y))
+    assert carried.lower_bound == 19
+    assert carried.status is Status.FEASIBLE
 
 
 @pytest.mark.filterwarnings("ignore::proofwood.DataWarning")

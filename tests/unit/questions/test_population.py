@@ -12,6 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from proofwood import OptimalTreeClassifier, OptimalTreeCV, load
 from proofwood.questions.population import NoBound, least_errors, least_rate, most_rate
+from tests.stopped import stopped_fit
 
 
 @pytest.mark.parametrize(("wrong", "n"), [(0, 10), (1, 10), (7, 10), (10, 10), (44, 300), (2567, 15216)])
@@ -69,9 +70,9 @@ def test_a_model_beside_all_trees(drawn: Any) -> None:
 
 def test_a_stopped_fit_has_the_bound_of_its_proof(drawn: Any) -> None:
     X, y, *_ = drawn
-    with pytest.warns(UserWarning, match="time limit"):
-        tree = OptimalTreeClassifier(3, time_limit=1e-6).fit(X, y)
-    assert tree.population_bound().error == 0.0
+    assert stopped_fit(X, y, 3).population_bound().error == 0.0
+    bound = stopped_fit(X, y, 3, 40.2).population_bound()
+    assert (bound.errors, bound.error) == (41, least_rate(41, 800, 1 - 0.95))
 
 
 def test_a_price_of_leaves_is_taken_off(drawn: Any) -> None:
