@@ -137,6 +137,7 @@ class CarriedBound:
     unit : unit of objective and bound
     scope : limits of the old search, as in :class:`Result`, and columns that it left out because of their values
     depth : most tests on a path
+    claimed : whether the proof of the fit was read from a file
     """
 
     objective: float
@@ -149,6 +150,7 @@ class CarriedBound:
     unit: str
     scope: tuple[str, ...]
     depth: int | None
+    claimed: bool = False
 
     @classmethod
     def of(
@@ -197,6 +199,7 @@ class CarriedBound:
             unit=model.result_.unit,
             scope=(*model.result_.scope, *_left_out(model)),
             depth=model.max_depth,
+            claimed=bool(model.loaded_),
         )
 
     @property
@@ -205,6 +208,10 @@ class CarriedBound:
         return self.objective - self.lower_bound
 
     def __str__(self) -> str:
+        said = self._text()
+        return gettext("claimed when the file was written: %(said)s", said=said) if self.claimed else said
+
+    def _text(self) -> str:
         unit = gettext(self.unit)
         told = {
             "cost": f"{number(figure(self.objective))} {unit}",

@@ -173,7 +173,9 @@ class _Fit:
         )
 
     def _least_of_fit(self, cost: Fraction) -> Fraction:
-        """The proved bound of the fit."""
+        """The proved bound of the fit; 0 for a tree of a file, which only claims one."""
+        if self.model.loaded_:
+            return Fraction(0)
         return cost if self.model.status_ is Status.OPTIMAL else Fraction(self.model.lower_bound_)
 
     def _forced(self, x: FloatArray, code: int, clock: Clock) -> _Found:
