@@ -42,6 +42,8 @@ Contents of the package:
                      :func:`proved_rules`: a few rules that are true of a model for all inputs
 ``show``             :func:`export_text`, :func:`export_graphviz`, :func:`plot_tree`, :func:`explain_path`;
                      :class:`Labels` has their names of columns and classes
+``questions``        what every tree of a fit's scope must do: :class:`Flip`, :class:`PopulationBound`,
+                     :class:`CarriedBound`
 ``comparison``       :func:`compare`: an optimal tree compared with other classifiers, on the same folds
 ``drift``            :class:`Drift`: new rows beside the training rows, at leaves and in columns
 ``report``           :func:`write_report`: a model, its proof, its errors and explained rows in one HTML file
@@ -94,6 +96,9 @@ if TYPE_CHECKING:
     from proofwood.explain.proved_rules import proved_rules
     from proofwood.model.node_table import NodeTable
     from proofwood.problem.tree import TreeProblem
+    from proofwood.questions.carried import CarriedBound, RowFingerprints
+    from proofwood.questions.flips import Flip
+    from proofwood.questions.population import PopulationBound
     from proofwood.report import write_report
     from proofwood.result import Limits, Part, ProgressEvent, Result, Stats, Status
     from proofwood.show.graphviz import export_graphviz
@@ -105,6 +110,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Binarizer",
+    "CarriedBound",
     "Comparison",
     "DataError",
     "DataWarning",
@@ -115,6 +121,7 @@ __all__ = [
     "EqualizedOdds",
     "Explainer",
     "Explanation",
+    "Flip",
     "InfeasibleError",
     "Labels",
     "Limits",
@@ -134,9 +141,11 @@ __all__ = [
     "OptimalTreeRegressorCV",
     "OptimalityWarning",
     "Part",
+    "PopulationBound",
     "PredictiveEquality",
     "ProgressEvent",
     "Result",
+    "RowFingerprints",
     "SearchOptions",
     "Stats",
     "Status",
@@ -159,6 +168,7 @@ __all__ = [
 
 _HOME = {
     "Binarizer": "data.binarize",
+    "CarriedBound": "questions.carried",
     "Comparison": "comparison",
     "compare": "comparison",
     "DataError": "exceptions",
@@ -169,6 +179,7 @@ _HOME = {
     "EqualizedOdds": "estimators.constraints",
     "Explainer": "explain.explainer",
     "Explanation": "explain.explanation",
+    "Flip": "questions.flips",
     "InfeasibleError": "exceptions",
     "Labels": "show.labels",
     "Limits": "result",
@@ -191,9 +202,11 @@ _HOME = {
     "DataWarning": "exceptions",
     "OptimalityWarning": "exceptions",
     "Part": "result",
+    "PopulationBound": "questions.population",
     "PredictiveEquality": "estimators.constraints",
     "ProgressEvent": "result",
     "Result": "result",
+    "RowFingerprints": "questions.carried",
     "SearchOptions": "engines.trees",
     "Stats": "result",
     "Status": "result",

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from proofwood.cli.answers import INTEGER, NUMBER, described, listing, nullable, record
@@ -89,6 +90,12 @@ def choose_size(
     given = {**settings, "max_depth": tuple(range(min(1, deepest), deepest + 1))}
     searches = {"tree": OptimalTreeCV, "regressor": OptimalTreeRegressorCV, "survival": OptimalSurvivalTreeCV}
     search: Any = searches[model]
+    unknown = next((name for name in given if name not in signature(search).parameters), None)
+    if unknown is not None:
+        raise DataError(
+            f"{parameter(unknown, given[unknown])} cannot be combined with --cv, which chooses among trees of fewest "
+            "errors: name what should count by --scoring, or leave out --cv"
+        )
     return search(cv=folds, verbose=1, **given).fit(features, labels, **more)
 
 

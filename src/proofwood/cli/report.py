@@ -225,12 +225,15 @@ def _part_meaning(part: Part, result: Result) -> str:
 
 def _baseline(model: Any) -> tuple[str, float]:
     """What a single leaf predicts, and what it costs on the training rows."""
+    from proofwood.estimators.ratios import RATIOS, always_positive
     from proofwood.result import figure
 
     table = model.model_
     if table.loss is None:
         weight = table.weight[0]
         return str(model.classes_[weight.argmax()]), float(weight.sum() - weight.max())
+    if getattr(model, "criterion", None) in RATIOS:
+        return always_positive(model)
     answers = answers_of(model)
     if not answers:
         what = "rate" if predicts(model) is Predicts.TIMES else "mean"

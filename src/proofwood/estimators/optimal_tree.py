@@ -7,6 +7,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from typing import Any, Self
 
@@ -15,28 +16,34 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from proofwood.arguments import choice, finite_array
+from proofwood.engines.trees.ratios import solve_ratio
 from proofwood.estimators.classifier import ClassRows, ProvedClassifier
 from proofwood.estimators.costs import AvoidableCosts, Costs, RowCosts, as_weights, cost_matrix, with_classes
 from proofwood.estimators.input import row_weights
+from proofwood.estimators.ratios import RATIOS, as_ratio, positive_code, ratio_of
 from proofwood.estimators.reporting import COUNTS
 from proofwood.estimators.shared_docs import documented
 from proofwood.estimators.tree_learner import PosedTree, TreeLearner
+from proofwood.estimators.tree_questions import TreeQuestions
 from proofwood.hints import Hint
 from proofwood.language import gettext, number
 from proofwood.model import evaluate
 from proofwood.model.node_table import LEAF, FloatArray, IntArray
+from proofwood.parallel.search_file import SearchFile
+from proofwood.printable import printable
 from proofwood.problem.objectives import share_of
 from proofwood.problem.targets import ClassShares, Gini, LogLoss
+from proofwood.problem.targets.ratios import Ratio, RatioClasses
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits, Progress, Result, figure
 
 SHARES: Mapping[str, type[ClassShares]] = {"log_loss": LogLoss, "gini": Gini}
 """Criteria that measure how well a leaf's shares of classes fit."""
-CRITERIA = ("errors", "balanced_accuracy", *SHARES)
+CRITERIA = ("errors", "balanced_accuracy", *SHARES, *RATIOS)
 
 
 @documented
-class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
+class OptimalTreeClassifier(TreeQuestions, TreeLearner[ClassRows], ProvedClassifier):
     r"""Decision tree with provably the fewest training errors among all axis-aligned trees of its depth.
 
     Numeric columns are used without binning: every threshold between neighbouring values is a candidate. If values are
@@ -52,11 +59,17 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
     ----------
     max_depth : int, default 3
         Most tests on a path from the root to a leaf; 0 is a single leaf.
-    criterion : "errors", "balanced_accuracy", "log_loss" or "gini", default "errors"
+    criterion : "errors", "balanced_accuracy", "log_loss", "gini", "f1", "f_beta" or "jaccard", default "errors"
         What the tree minimises: the weight of wrong rows; that weight with classes of equal total weight, so that the
         tree has the greatest balanced accuracy; or how badly the shares of classes in a leaf fit its rows, by
         logarithmic loss or Gini impurity, for probabilities. With the last two, up to 16 classes, and sets of levels as
-        for leaves with a minimum.
+        for leaves with a minimum. The last three maximise the F measure or the Jaccard index of a positive class, of
+        two: the objective is 1 less the measure. They go without ``alpha``, ``min_weight_fraction_leaf`` and costs.
+    beta : float or None
+        For ``"f_beta"``: how many times as much recall counts as precision.
+    pos_label : label or None
+        For ``"f1"``, ``"f_beta"`` and ``"jaccard"``: the positive class. None: the label 1 or True, where the labels
+        are 0 and 1, -1 and 1, or False and True, as in scikit-learn.
     cost_matrix : (n_classes, n_classes) array, dict of dicts, or None
         What a row costs, by its true class (first index) and the predicted one (second index), in the order of the
         sorted labels; or ``{true: {predicted: cost}}``, where the diagonal is 0 by default. The tree then minimises the
@@ -77,7 +90,7 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
     max_gap : int or float, default 0
         The search may stop with a tree that is at most this far from the optimum: an int is a number of errors, a float
         in [0, 1) a share of the total weight; with costs, log loss and Gini only a share, of what a single leaf costs.
-        With 0 the search goes on until the optimum is proved.
+        With 0 the search goes on until the optimum is proved. With F measure and Jaccard index a difference of these.
     categorical_features, drop, missing_values, written_as, bands : as in every learner
     threshold_rule, unseen, class_weight : as in every learner
     time_limit, memory_limit, n_jobs : as in every learner
@@ -118,6 +131,8 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
         max_depth: int = 3,
         *,
         criterion: str = "errors",
+        beta: float | None = None,
+        pos_label: Any = None,
         cost_matrix: Any = None,
         alpha: float = 0.0,
         min_samples_leaf: int = 1,
@@ -141,6 +156,8 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
     ) -> None:
         self.max_depth = max_depth
         self.criterion = criterion
+        self.beta = beta
+        self.pos_label = pos_label
         self.cost_matrix = cost_matrix
         self.alpha = alpha
         self.min_samples_leaf = min_samples_leaf
@@ -244,10 +261,17 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
     def _check_shared_parameters(self) -> None:
         super()._check_shared_parameters()
         choice(self.criterion, "criterion", CRITERIA)
+        as_ratio(self.criterion, self.beta, self.pos_label)
 
     @property
     def _units(self) -> tuple[str, ...]:
-        return (*COUNTS, Costs.named, AvoidableCosts.named, *(kind.named for kind in SHARES.values()))
+        ratio = () if self._ratio is None else (self._ratio.unit,)
+        return (*COUNTS, Costs.named, AvoidableCosts.named, *(kind.named for kind in SHARES.values()), *ratio)
+
+    @property
+    def _ratio(self) -> Ratio | None:
+        """The quotient of the criterion; None if it is a sum."""
+        return as_ratio(self.criterion, self.beta, self.pos_label)
 
     def _tests_sets(self, given: ClassRows) -> bool:
         return self.criterion not in SHARES and (given.costs is None or given.costs.factors is not None)
@@ -258,14 +282,23 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
         if self.criterion in SHARES:
             make = partial(SHARES[self.criterion], n_classes=given.n_classes)
             return TreeProblem.by_sums(X, given.codes, make, sample_weight=given.weights, **self._limits_of_trees)
-        return TreeProblem.from_arrays(
-            X,
-            given.codes,
-            n_classes=given.n_classes,
-            sample_weight=given.weights,
-            by_sets=by_sets,
-            **self._limits_of_trees,
+        ratio, limits, permitted = self._ratio, self._limits_of_trees, Fraction(0)
+        if ratio is not None:
+            limits, permitted = ratio_of(self.criterion, limits)
+        problem = TreeProblem.from_arrays(
+            X, given.codes, n_classes=given.n_classes, sample_weight=given.weights, by_sets=by_sets, **limits
         )
+        if ratio is None:
+            return problem
+        positive = positive_code(self.criterion, self.pos_label, given.classes, problem.codes)
+        return replace(problem, target=RatioClasses(problem.codes, 2, ratio, positive, permitted))
+
+    def _searched(
+        self, problem: TreeProblem, limits: Limits, progress: Progress | None, file: SearchFile | None
+    ) -> Result:
+        if isinstance(problem.target, RatioClasses):
+            return solve_ratio(problem, limits=limits, progress=progress, checkpoint=file)
+        return super()._searched(problem, limits, progress, file)
 
     def _solve(self, problem: PosedTree, limits: Limits, progress: Progress | None) -> Result:
         result = super()._solve(problem, limits, progress)
@@ -338,8 +371,19 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
         with self._given(costs):
             return self._recount(X, y, sample_weight)
 
+    def _permitted_gap(self) -> float:
+        return super()._permitted_gap() if self._ratio is None else float(self.max_gap)
+
     def _fit_text(self) -> str:
-        table = self.model_
+        table, ratio = self.model_, self._ratio
+        if ratio is not None:
+            return gettext(
+                "%(measure)s %(value)s for class %(label)s, %(errors)s",
+                measure=gettext(ratio.name),
+                value=number(f"{1 - self.result_.objective:.4f}"),
+                label=printable(str(self.classes_[positive_code(self.criterion, self.pos_label, self.classes_)])),
+                errors=super()._fit_text(),
+            )
         if self.unavoidable_cost_ is not None and table.loss is not None:
             ends = table.feature == LEAF
             paid, alone = (self.unavoidable_cost_ + float(part) for part in (table.loss[ends].sum(), table.loss[0]))
@@ -369,6 +413,11 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
     def _claim(self) -> str:
         if self.criterion == "balanced_accuracy" and not self.alpha:
             return gettext("no tree of depth at most %(depth)s has a greater balanced accuracy", depth=self.max_depth)
+        if self._ratio is not None:
+            measure = gettext(self._ratio.name)
+            return gettext(
+                "no tree of depth at most %(depth)s has a greater %(measure)s", depth=self.max_depth, measure=measure
+            )
         if self.result_.unit == "errors":
             return gettext("no tree of depth at most %(depth)s makes fewer errors", depth=self.max_depth)
         return super()._claim()

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from proofwood.estimators.optimal_tree import OptimalTreeClassifier
 from proofwood.estimators.proof_report import proof_report
 from proofwood.estimators.reporting import closeness, of_numbers
 from proofwood.language import gettext, marked, ngettext, number, retold
 from proofwood.markup import trace_svg
+from proofwood.questions.population import NoBound, PopulationBound
 from proofwood.report.words import count
 from proofwood.result import Figures, ProgressEvent, Result, Status
 from proofwood.show.trace import finite, status_text
@@ -44,6 +46,7 @@ def proof_parts(model: ProvedClassifier, recounted: float | str | None) -> dict[
         "bound": number(figures.lower_bound),
         "gap": number(figures.gap),
         "unit": gettext(result.unit),
+        "population": _of_population(model),
         "scope": [retold(limit) for limit in result.scope],
         "parts": [
             (gettext(part.unit), number(said.objective), number(said.lower_bound), gettext(STATUSES[part.status]))
@@ -60,6 +63,23 @@ def proof_parts(model: ProvedClassifier, recounted: float | str | None) -> dict[
         "call": call(model),
         "class": type(model).__name__,
     }
+
+
+def _of_population(model: ProvedClassifier) -> str | None:
+    """What the proof says of new rows, in a sentence with its conditions; None if it says nothing."""
+    if not isinstance(model, OptimalTreeClassifier):
+        return None
+    try:
+        bound = PopulationBound.of(model)
+    except NoBound:
+        return None
+    if bound.error <= 0:
+        return None
+    given = gettext(
+        "This holds if the rows were drawn independently and the depth was chosen without a look at them. It does not "
+        "say how good this tree is for new rows."
+    )
+    return f"{bound}. {given}"
 
 
 def _statement(result: Result, claim: str, n_rows: int) -> tuple[str, str]:
@@ -142,6 +162,8 @@ UNITS = (
     marked("gamma deviance + price of leaves"),
     marked("exponential deviance"),
     marked("exponential deviance + price of leaves"),
+    marked("1 - F1"),
+    marked("1 - Jaccard index"),
     marked("share"),
     marked("nodes"),
     marked("depth"),

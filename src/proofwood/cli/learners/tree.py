@@ -50,7 +50,13 @@ def costs_of(text: str, labels: Sequence[Any]) -> dict[Any, dict[Any, float]]:
 
 def _with_table(given: Mapping[str, Any], features: pl.DataFrame, labels: Any) -> FromTable:
     classes = sorted(set(labels.tolist()))
-    return FromTable({"cost_matrix": costs_of(given["costs"], classes)} if "costs" in given else {})
+    settings: dict[str, Any] = {}
+    if "costs" in given:
+        settings["cost_matrix"] = costs_of(given["costs"], classes)
+    if "pos_label" in given:
+        told = given["pos_label"]
+        settings["pos_label"] = label_of(told, classes, f"--pos-label {told!r} is not a class")
+    return FromTable(settings)
 
 
 TREE = LearnerOptions(
@@ -59,9 +65,11 @@ TREE = LearnerOptions(
         Option(
             "criterion",
             str,
-            "What to minimise: errors, balanced_accuracy, log_loss or gini.",
-            values=("errors", "balanced_accuracy", "log_loss", "gini"),
+            "What to minimise: errors, log_loss or gini; or to maximise: balanced_accuracy, f1, f_beta or jaccard.",
+            values=("errors", "balanced_accuracy", "log_loss", "gini", "f1", "f_beta", "jaccard"),
         ),
+        Option("beta", float, "For f_beta: how many times as much recall counts as precision."),
+        Option("pos_label", str, "For f1, f_beta and jaccard: the positive class.", "LABEL", needs_table=True),
         Option(
             "costs",
             str,

@@ -1,0 +1,317 @@
+"""How good an old tree still is for a table that has changed: a bound on the new optimum without a fit.
+
+Rows that are added cannot make a tree better: each tree makes at least the errors that it made before. A row that is
+removed, or gets another label, takes its weight from the errors of a tree at most. So the proved bound of the old fit,
+less the weight of these rows, holds for the new table: decisions/0100-questions.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import os
+from dataclasses import dataclass
+from fractions import Fraction
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from proofwood.data.kinds import Kind
+from proofwood.data.table_hints import DROPPED
+from proofwood.estimators.input import codes_of, features_and_labels, row_weights
+from proofwood.estimators.optimal_tree import OptimalTreeClassifier
+from proofwood.files import write_whole
+from proofwood.language import gettext, number
+from proofwood.model import evaluate
+from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.model.sums import exact_sum, exact_sums, rounded_down, rounded_up
+from proofwood.printable import shown
+from proofwood.problem.objectives import share_of
+from proofwood.questions.population import trees_of_depth
+from proofwood.questions.rows import require_errors, require_no_minimum, rows_of_fit
+from proofwood.result import Status, figure
+
+QUESTION = "carry_over"
+DIGEST = 16
+"""Bytes of a digest: two different rows have the same one with a probability of 2**-128."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowFingerprints:
+    """Digests of the rows of a fit, to be kept in place of the rows. Make them with ``tree.fingerprints(X, y)``.
+
+    A digest tells whether a row is the same, and not what is in it; but whoever can guess a row can check the guess.
+
+    Parameters
+    ----------
+    rows : (n_rows, 16) uint8 digest of the columns of each row, as the model reads them
+    labels : (n_rows,) code of its label; -1 for a label that training did not have
+    weights : (n_rows,) its weight
+    """
+
+    rows: npt.NDArray[np.uint8]
+    labels: IntArray
+    weights: FloatArray
+
+    @classmethod
+    def of(
+        cls, model: OptimalTreeClassifier, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None
+    ) -> RowFingerprints:
+        """The fingerprints of the training rows of a model; ValueError if they are other rows.
+
+        Parameters
+        ----------
+        model : fitted tree
+        X, y, sample_weight : as given to ``fit``
+        """
+        given = rows_of_fit(model, X, y, sample_weight)
+        return cls._of(model, given.columns, given.codes, given.real_weights)
+
+    @classmethod
+    def _of(
+        cls, model: OptimalTreeClassifier, columns: FloatArray, codes: IntArray, weights: FloatArray
+    ) -> RowFingerprints:
+        tested = [j for j in range(columns.shape[1]) if j not in model.schema_.left_out]
+        values = columns[:, tested] + 0.0  # no -0.0
+        values[np.isnan(values)] = np.nan
+        raw = np.ascontiguousarray(values, dtype="<f8")
+        width = raw.shape[1] * 8
+        view = memoryview(raw.tobytes())
+        found = b"".join(
+            blake2b(view[at * width : (at + 1) * width], digest_size=DIGEST).digest() for at in range(raw.shape[0])
+        )
+        digests = np.frombuffer(found, dtype=np.uint8).reshape(raw.shape[0], DIGEST)
+        kept = weights > 0
+        return cls(digests[kept], codes[kept], weights[kept])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a file of NumPy (``.npz``)."""
+        # Start-up time: few fits are carried over.
+        from io import BytesIO
+
+        content = BytesIO()
+        np.savez_compressed(content, rows=self.rows, labels=self.labels, weights=self.weights)
+        write_whole(path, content.getvalue())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> RowFingerprints:
+        """Read a file that :meth:`save` wrote.
+
+        Raises
+        ------
+        ValueError
+            If the file holds something else.
+        """
+        try:
+            with np.load(Path(path), allow_pickle=False) as content:
+                rows, labels, weights = content["rows"], content["labels"], content["weights"]
+        except (KeyError, ValueError) as error:
+            raise ValueError(f"{os.fspath(path)!r} holds no fingerprints: {error}") from error
+        n = labels.shape[:1]
+        fit = rows.dtype == np.uint8 and rows.shape == (*n, DIGEST) and weights.shape == labels.shape == n
+        if not fit or labels.dtype != np.int64 or weights.dtype != np.float64 or not np.all(weights > 0):
+            raise ValueError(f"{os.fspath(path)!r} holds no fingerprints: the arrays have other shapes or types")
+        return cls(rows, labels, weights)
+
+    @property
+    def total(self) -> Fraction:
+        """The weight of all rows."""
+        return exact_sum(self.weights)
+
+
+@dataclass(frozen=True)
+class CarriedBound:
+    """An old tree on a table that has changed. Make it with ``tree.carry_over(X, y, before=...)``.
+
+    Parameters
+    ----------
+    objective : what the old tree costs on the new rows
+    lower_bound : no tree of the old fit's scope costs less on the new rows
+    status : "optimal" if both are equal, else "feasible"
+    added, removed : weight of the rows that came and went; a row with another label counts as both
+    relabelled : of these, the weight of rows that only got another label
+    total : weight of all new rows
+    unit : unit of objective and bound
+    scope : limits of the old search, as in :class:`Result`, and columns that it left out because of their values
+    depth : most tests on a path
+    claimed : whether the proof of the fit was read from a file
+    """
+
+    objective: float
+    lower_bound: float
+    status: Status
+    added: float
+    removed: float
+    relabelled: float
+    total: float
+    unit: str
+    scope: tuple[str, ...]
+    depth: int | None
+    claimed: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        model: OptimalTreeClassifier,
+        X: Any,
+        y: Any,
+        sample_weight: npt.ArrayLike | None = None,
+        *,
+        before: RowFingerprints | tuple[Any, ...],
+    ) -> CarriedBound:
+        """The bound of a fitted tree for new rows; see :meth:`OptimalTreeClassifier.carry_over`.
+
+        Parameters
+        ----------
+        model : fitted tree
+        X, y, sample_weight, before : as in the method
+
+        Raises
+        ------
+        ValueError
+            If the objective is not one of errors, leaves have a minimum, or rows cannot be used.
+        """
+        require_errors(model, QUESTION)
+        require_no_minimum(model, QUESTION)
+        if model.class_weight == "balanced" or model.criterion != "errors":
+            raise ValueError(f"{QUESTION} needs weights that stay, and balanced ones follow the new rows")
+        old = before if isinstance(before, RowFingerprints) else _old_rows(model, before)
+        new, cost = _new_rows(model, X, y, sample_weight)
+        changes = _Changes.between(old, new)
+        price = share_of(model.alpha) or Fraction(0)
+        n_rows = int(model.model_.rows[0])
+        most = n_rows if model.max_depth is None else min(n_rows, 2**model.max_depth)
+        # the price of a leaf is a share of the weight, which may have become less
+        cheaper = price * max(Fraction(0), old.total - new.total) * (most - 1)
+        least = max(Fraction(0), _bound_of_fit(model) - changes.removed - cheaper)
+        optimal = least >= cost
+        return cls(
+            objective=float(cost) if optimal else rounded_up(cost),
+            lower_bound=float(cost) if optimal else rounded_down(least),
+            status=Status.OPTIMAL if optimal else Status.FEASIBLE,
+            added=float(changes.added),
+            removed=float(changes.removed),
+            relabelled=float(changes.relabelled),
+            total=float(new.total),
+            unit=model.result_.unit,
+            scope=(*model.result_.scope, *_left_out(model)),
+            depth=model.max_depth,
+            claimed=bool(model.loaded_),
+        )
+
+    @property
+    def gap(self) -> float:
+        """A new fit of this scope saves at most this."""
+        return self.objective - self.lower_bound
+
+    def __str__(self) -> str:
+        said = self._text()
+        return gettext("claimed when the file was written: %(said)s", said=said) if self.claimed else said
+
+    def _text(self) -> str:
+        unit = gettext(self.unit)
+        told = {
+            "cost": f"{number(figure(self.objective))} {unit}",
+            "added": number(figure(self.added)),
+            "removed": number(figure(self.removed)),
+            "relabelled": number(figure(self.relabelled)),
+            "trees": trees_of_depth(self.depth),
+            "bound": number(figure(self.lower_bound)),
+            "gap": number(figure(self.gap)),
+            "share": number(f"{math.ceil(10_000 * self.gap / self.total) / 100:.2f}"),
+            "tests": gettext(" for these tests") if self.scope else "",
+        }
+        told["changes"] = gettext(
+            "weight %(added)s added and %(removed)s removed, of both %(relabelled)s by other labels",
+            **{name: told[name] for name in ("added", "removed", "relabelled")},
+        )
+        if self.status is Status.OPTIMAL:
+            return gettext(
+                "the old tree has %(cost)s on the new rows (%(changes)s), and no tree has less%(tests)s",
+                **{name: told[name] for name in ("cost", "changes", "tests")},
+            )
+        return gettext(
+            "the old tree has %(cost)s on the new rows (%(changes)s), and %(trees)s at least %(bound)s%(tests)s: a new "
+            "fit saves at most %(gap)s (%(share)s %% of the weight)",
+            **{name: told[name] for name in ("cost", "changes", "trees", "bound", "tests", "gap", "share")},
+        )
+
+
+@dataclass(frozen=True)
+class _Changes:
+    """Weights of rows that came, went, and got another label."""
+
+    added: Fraction
+    removed: Fraction
+    relabelled: Fraction
+
+    @classmethod
+    def between(cls, old: RowFingerprints, new: RowFingerprints) -> _Changes:
+        """Compare the weight of each row, with its label, before and now."""
+        digests = np.vstack([old.rows, new.rows]).view(f"V{DIGEST}").ravel()
+        row = np.unique(digests, return_inverse=True)[1].ravel()
+        pairs = np.stack([row, np.concatenate([old.labels, new.labels])], axis=1)
+        known, item = np.unique(pairs, axis=0, return_inverse=True)
+        item, n = item.ravel(), old.labels.size
+        then = exact_sums(old.weights, item[:n], known.shape[0])
+        now = exact_sums(new.weights, item[n:], known.shape[0])
+        less = [max(Fraction(0), a - b) for a, b in zip(then, now, strict=True)]
+        more = [max(Fraction(0), b - a) for a, b in zip(then, now, strict=True)]
+        of_rows: dict[int, list[Fraction]] = {}
+        for at, gone, come in zip(known[:, 0].tolist(), less, more, strict=True):
+            if gone or come:
+                both = of_rows.setdefault(at, [Fraction(0), Fraction(0)])
+                both[0] += gone
+                both[1] += come
+        relabelled = sum((min(both) for both in of_rows.values()), Fraction(0))
+        return cls(sum(more, Fraction(0)), sum(less, Fraction(0)), relabelled)
+
+
+def _left_out(model: OptimalTreeClassifier) -> list[str]:
+    """The columns that the old fit left out because of its rows, in words: a new fit may test them."""
+    schema = model.schema_
+    named = [schema.columns[j].name for j, reason in schema.left_out.items() if reason != DROPPED]
+    return [f"no test of {shown(named, 5)}, which the old fit left out"] if named else []
+
+
+def _old_rows(model: OptimalTreeClassifier, before: Any) -> RowFingerprints:
+    if not isinstance(before, tuple) or not 2 <= len(before) <= 3:
+        raise ValueError(
+            "before is expected to be the rows of the fit, (X, y) or (X, y, sample_weight), or tree.fingerprints(X, y)"
+        )
+    return RowFingerprints.of(model, *before)
+
+
+def _new_rows(
+    model: OptimalTreeClassifier, X: Any, y: Any, sample_weight: npt.ArrayLike | None
+) -> tuple[RowFingerprints, Fraction]:
+    """The fingerprints of new rows, and what the old tree costs on them."""
+    X, y = features_and_labels(X, y)
+    reader = model
+    if any(column.kind is Kind.ORDERED for column in model.schema_.columns):
+        reader = copy.copy(model)
+        reader.unseen = "error"  # a new category with an order would be read as missing
+    columns = reader._rows(X)
+    codes = codes_of(model.to_labels(y), model.classes_)
+    if codes.shape != (columns.shape[0],):
+        raise ValueError(f"y has {codes.size} labels for {columns.shape[0]} rows: expected one for each row")
+    real = row_weights(None, sample_weight, model.classes_, codes)
+    real = np.ones(codes.size) if real is None else real.copy()
+    known = codes < model.classes_.size
+    if model.class_weight is not None:  # a label that training did not have has no weight of its class
+        real[known] = row_weights(model.class_weight, real[known], model.classes_, codes[known])
+    labels = np.where(known, codes, -1)
+    new = RowFingerprints._of(model, columns, labels, real)
+    wrong = exact_sum(real[evaluate.predict(model.model_, columns) != codes])
+    price = (share_of(model.alpha) or Fraction(0)) * new.total
+    return new, wrong + price * (model.model_.n_leaves - 1)
+
+
+def _bound_of_fit(model: OptimalTreeClassifier) -> Fraction:
+    """The proved bound of the fit; an objective that is optimal may have been rounded up."""
+    bound = model.lower_bound_
+    exact = bound == round(bound) or model.status_ is not Status.OPTIMAL
+    return Fraction(bound if exact else math.nextafter(bound, -math.inf))

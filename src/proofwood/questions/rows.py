@@ -1,0 +1,55 @@
+"""The rows of a fit, which a model does not keep: they are given again and compared with what the model counted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from proofwood.estimators.classifier import ClassRows
+from proofwood.estimators.optimal_tree import OptimalTreeClassifier
+from proofwood.model.reshape import refresh
+
+
+def rows_of_fit(model: OptimalTreeClassifier, X: Any, y: Any, sample_weight: npt.ArrayLike | None) -> ClassRows:
+    """The training rows of a model, read as it read them.
+
+    Raises
+    ------
+    ValueError
+        If other rows, or rows of another class or weight, reach a node than in training.
+    """
+    check_is_fitted(model)
+    rows = model._read_again(X, y, sample_weight)
+    table = model.model_
+    counted = refresh(table, rows.columns, rows.codes, rows.n_classes, rows.real_weights)
+    for told, now, then in (("rows", counted.rows, table.rows), ("weight", counted.weight, table.weight)):
+        if not np.array_equal(now, then):
+            node = int(np.flatnonzero((now != then).reshape(table.n_nodes, -1).any(axis=1))[0])
+            where = "in all" if node == 0 else f"at node {node}"
+            raise ValueError(
+                f"X, y and sample_weight are not those of the fit: {told} {where} are {now[node].tolist()}, and were "
+                f"{then[node].tolist()} in training"
+            )
+    return rows
+
+
+def require_errors(model: OptimalTreeClassifier, question: str) -> None:
+    """Raise ValueError unless a tree was learned from errors, also weighted ones; ``question`` is for the message."""
+    check_is_fitted(model)
+    if model.model_.loss is not None or model.cost_matrix is not None:
+        raise ValueError(
+            f"{question} is about wrong rows, but the objective of this tree is {model.result_.unit!r}: fit one with "
+            "criterion='errors', without costs"
+        )
+
+
+def require_no_minimum(model: OptimalTreeClassifier, question: str) -> None:
+    """Raise ValueError if leaves had to hold a least number of rows, or a least weight."""
+    if model._holds_leaves():
+        raise ValueError(
+            f"{question} is not known for a tree whose leaves have a minimum (min_samples_leaf, "
+            "min_weight_fraction_leaf), for other rows permit other trees: fit one without it"
+        )

@@ -1,0 +1,201 @@
+"""Criteria that are quotients: scikit-learn's scores, which class is positive, limits, files, and what is refused."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.metrics import f1_score, fbeta_score, jaccard_score
+
+from proofwood import OptimalityWarning, OptimalTreeClassifier, load
+from proofwood.problem.targets.ratios import Floor, Ratio, Weights
+from proofwood.result import Status
+from tests.command_line import failed, worked
+
+
+@pytest.fixture(scope="module")
+def rows() -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(250, 3))
+    return X, np.where(X[:, 0] + X[:, 1] ** 2 + rng.normal(size=250) > 2, "yes", "no")
+
+
+@pytest.mark.parametrize(
+    ("given", "score"),
+    [
+        ({"criterion": "f1"}, f1_score),
+        ({"criterion": "jaccard"}, jaccard_score),
+        ({"criterion": "f_beta", "beta": 2}, lambda y, told, **more: fbeta_score(y, told, beta=2, **more)),
+    ],
+)
+@pytest.mark.parametrize("label", ["yes", "no"])
+def test_the_objective_is_one_less_the_score_of_scikit_learn(rows: Any, given: Any, score: Any, label: str) -> None:
+    X, y = rows
+    weights = np.random.default_rng(1).integers(1, 4, y.size)
+    for sample_weight in (None, weights):
+        tree = OptimalTreeClassifier(2, **given, pos_label=label).fit(X, y, sample_weight)
+        assert tree.status_ is Status.OPTIMAL
+        here = score(y, tree.predict(X), pos_label=label, sample_weight=sample_weight)
+        assert tree.objective_ == pytest.approx(1 - here, abs=1e-15)
+        plain = OptimalTreeClassifier(2).fit(X, y, sample_weight)
+        assert here >= score(y, plain.predict(X), pos_label=label, sample_weight=sample_weight)
+
+
+def test_weights_of_classes_multiply_those_of_rows(rows: Any) -> None:
+    X, y = rows
+    tree = OptimalTreeClassifier(2, criterion="f1", pos_label="yes", class_weight={"yes": 3, "no": 2}).fit(X, y)
+    again = OptimalTreeClassifier(2, criterion="f1", pos_label="yes").fit(X, y, np.where(y == "yes", 3, 2))
+    assert tree.objective_ == again.objective_
+
+
+@pytest.mark.parametrize("labels", [(0, 1), (-1, 1), (False, True), (0.0, 1.0)])
+def test_one_is_positive_where_scikit_learn_says_so(rows: Any, labels: Any) -> None:
+    X, y = rows
+    given = np.where(y == "yes", labels[1], labels[0])
+    named = OptimalTreeClassifier(1, criterion="f1", pos_label=labels[1]).fit(X, given)
+    assert OptimalTreeClassifier(1, criterion="f1").fit(X, given).objective_ == named.objective_
+    assert named.objective_ == pytest.approx(1 - f1_score(given, named.predict(X)))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"criterion": "f1"}, "needs the positive class: pass pos_label='no' or pos_label='yes'"),
+        ({"criterion": "f1", "pos_label": "maybe"}, "pos_label='maybe' is not a label: expected 'no' or 'yes'"),
+        ({"criterion": "f_beta", "pos_label": "yes"}, "needs how many times as much recall counts"),
+        ({"criterion": "f_beta", "pos_label": "yes", "beta": 0}, "from 0.001 to 1,000"),
+        ({"criterion": "f_beta", "pos_label": "yes", "beta": True}, "from 0.001 to 1,000"),
+        ({"criterion": "f1", "pos_label": "yes", "beta": 2}, "takes no beta"),
+        ({"beta": 2}, "takes no beta"),
+        ({"pos_label": "yes"}, "knows no positive class"),
+        ({"criterion": "f1", "pos_label": "yes", "alpha": 0.01}, "cannot be combined with alpha=0.01"),
+        ({"criterion": "f1", "pos_label": "yes", "min_weight_fraction_leaf": 0.1}, "min_weight_fraction_leaf=0.1"),
+        ({"criterion": "f1", "pos_label": "yes", "max_gap": 3}, "max_gap=3 is not a gap"),
+        ({"criterion": "f1", "pos_label": "yes", "cost_matrix": [[0, 1], [1, 0]]}, "has no costs"),
+    ],
+)
+def test_what_has_no_meaning_is_refused(rows: Any, given: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        OptimalTreeClassifier(1, **given).fit(*rows)
+
+
+def test_other_numbers_of_classes_and_rows_without_weight_are_refused() -> None:
+    X = np.arange(6.0).reshape(-1, 1)
+    tree = OptimalTreeClassifier(1, criterion="f1", pos_label=1)
+    with pytest.raises(ValueError, match="the target has 3 classes"):
+        tree.fit(X, [0, 1, 2, 0, 1, 2])
+    with pytest.raises(ValueError, match="the target has 1 classes"):
+        tree.fit(X, [1] * 6)
+    with pytest.raises(ValueError, match="no row of positive weight has the positive class 1"):
+        tree.fit(X, [0, 1, 0, 0, 0, 0], [1, 0, 1, 1, 1, 1])
+
+
+def test_a_perfect_tree_and_a_table_of_positive_rows_cost_nothing() -> None:
+    X = np.arange(6.0).reshape(-1, 1)
+    tree = OptimalTreeClassifier(1, criterion="f1").fit(X, [0, 0, 0, 1, 1, 1])
+    assert (tree.objective_, tree.lower_bound_, tree.get_n_leaves()) == (0.0, 0.0, 2)
+    tree.fit(X, [0, 1, 1, 1, 1, 1], [0, 1, 1, 1, 1, 1])
+    assert (tree.objective_, tree.status_) == (0.0, Status.OPTIMAL)
+
+
+def test_the_same_tree_for_any_number_of_threads_and_order_of_rows(rows: Any) -> None:
+    X, y = rows
+    tree = OptimalTreeClassifier(2, criterion="f1", pos_label="yes").fit(X, y)
+    other = clone(tree).set_params(n_jobs=2).fit(X[::-1], y[::-1])
+    assert tree.export_text() == other.export_text()
+
+
+def test_a_stop_leaves_a_valid_bound_and_a_checkpoint_goes_on(rows: Any, tmp_path: Any) -> None:
+    X, y = rows
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(1500, 8)), rng.integers(0, 2, 1500)
+    best = OptimalTreeClassifier(3, criterion="f1", time_limit=None).fit(X, y)
+    events: list[Any] = []
+    tree = OptimalTreeClassifier(
+        3, criterion="f1", time_limit=0.1, checkpoint=tmp_path / "search", callback=events.append
+    )
+    with pytest.warns(OptimalityWarning, match="time limit"):
+        tree.fit(X, y)
+    assert tree.status_ is Status.FEASIBLE
+    assert tree.lower_bound_ <= best.objective_ <= tree.objective_
+    assert events
+    for one, other in pairwise(events):
+        assert one.objective >= other.objective >= other.lower_bound >= one.lower_bound
+    again = clone(tree).set_params(time_limit=None, checkpoint=tmp_path / "search").fit(X, y)
+    assert again.export_text() == best.export_text()
+    with pytest.raises(ValueError, match="checkpoint"):
+        clone(again).set_params(criterion="jaccard").fit(X, y)
+
+
+def test_an_exception_of_the_callback_and_ctrl_c(rows: Any) -> None:
+    def stop(_: Any) -> None:
+        raise KeyboardInterrupt
+
+    tree = OptimalTreeClassifier(2, criterion="f1", pos_label="yes", callback=stop)
+    with pytest.warns(OptimalityWarning, match="interrupted"):
+        tree.fit(*rows)
+    assert 0 <= tree.lower_bound_ <= tree.objective_
+
+
+def test_a_permitted_gap_is_one_of_the_measure(rows: Any) -> None:
+    X, y = rows
+    best = OptimalTreeClassifier(3, criterion="f1", pos_label="yes").fit(X, y)
+    tree = OptimalTreeClassifier(3, criterion="f1", pos_label="yes", max_gap=0.2).fit(X, y)
+    assert tree.gap_ <= 0.2
+    assert tree.lower_bound_ <= best.objective_ <= tree.objective_
+    assert "within the permitted gap" in tree.summary() or tree.status_ is Status.OPTIMAL
+
+
+def test_it_is_saved_and_says_what_it_is(rows: Any, tmp_path: Any) -> None:
+    tree = OptimalTreeClassifier(2, criterion="f_beta", beta=0.5, pos_label="yes").fit(*rows)
+    first, second = tree.summary().splitlines()[:2]
+    assert re.search(r"F0\.5 0\.\d{4} for class yes, \d+ of 250 training rows wrong", first)
+    assert "proved optimal: objective 0." in second
+    assert "(1 - F0.5)" in second
+    tree.save(tmp_path / "model.json")
+    again = load(tmp_path / "model.json")
+    assert again.summary().splitlines()[0] == first
+    assert np.array_equal(again.predict(rows[0]), tree.predict(rows[0]))
+    text = (tmp_path / "model.json").read_text()
+    (tmp_path / "forged.json").write_text(text.replace('"1 - F0.5"', '"1 - F1"'))
+    with pytest.raises(ValueError, match="checksum"):
+        load(tmp_path / "forged.json")
+
+
+def test_importances_count_from_the_quotient(rows: Any) -> None:
+    tree = OptimalTreeClassifier(2, criterion="f1", pos_label="yes").fit(*rows)
+    assert tree.feature_importances_.sum() == pytest.approx(1)
+    assert tree.feature_importances_.argmin() == 2
+
+
+def test_a_bound_is_that_of_the_corner_that_costs_least() -> None:
+    every, ratio = Weights(Fraction(10), Fraction(30)), Ratio.f(Fraction(1))
+    assert ratio.least([], every) == 0
+    assert ratio.least([Floor(Fraction(1), Fraction(1), Fraction(4))], every) == min(
+        ratio.cost(Weights(Fraction(4), Fraction(0)), every), ratio.cost(Weights(Fraction(0), Fraction(4)), every)
+    )
+    both = [Floor(Fraction(2), Fraction(1), Fraction(8)), Floor(Fraction(1), Fraction(3), Fraction(9))]
+    corner = Weights(Fraction(3), Fraction(2))
+    corners = [corner, Weights(Fraction(9), Fraction(0)), Weights(Fraction(0), Fraction(8))]
+    assert ratio.least(both, every) == min(ratio.cost(one, every) for one in corners)
+
+
+def test_the_command_line_has_it(rows: Any, tmp_path: Any) -> None:
+    X, y = rows
+    table = tmp_path / "rows.csv"
+    lines = [f"{a:.3f},{b:.3f},{c:.3f},{label}" for (a, b, c), label in zip(X, y, strict=True)]
+    table.write_text("a,b,c,paid\n" + "\n".join(lines) + "\n")
+    common = ("fit", table, "--target", "paid", "--max-depth", 2)
+    told = worked(*common, "--criterion", "f1", "--pos-label", "yes")
+    assert "no tree of depth at most 2 has a greater F1" in told
+    assert "1 - F1 if always yes" in told
+    assert "F2 0." in worked(*common, "--criterion", "f_beta", "--beta", "2", "--pos-label", "yes")
+    message = failed(*common, "--criterion", "f1")
+    assert "--criterion f1 needs the positive class: pass --pos-label no or --pos-label yes" in message
+    assert "did you mean 'yes'" in failed(*common, "--criterion", "f1", "--pos-label", "yse").lower()
+    assert "cannot be combined with --cv" in failed(*common, "--criterion", "f1", "--pos-label", "yes", "--cv", "2")

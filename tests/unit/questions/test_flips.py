@@ -1,0 +1,107 @@
+"""What it costs to decide a row otherwise: sentences, rows that can be asked about, and stops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from proofwood import OptimalTreeClassifier, load
+from proofwood.result import Status
+from tests.stopped import stopped_fit
+
+
+@pytest.fixture(scope="module")
+def fitted() -> tuple[Any, Any, OptimalTreeClassifier]:
+    X = np.arange(12.0).reshape(-1, 1)
+    y = np.array(["no"] * 5 + ["yes"] * 7)
+    return X, y, OptimalTreeClassifier(1).fit(X, y)
+
+
+def test_a_row_at_the_edge_is_cheaper_to_turn_than_one_far_from_it(fitted: Any) -> None:
+    X, y, tree = fitted
+    flips = tree.flip_cost(X[[4, 3, 0, 5, 11]], X, y)
+    assert [one.cost for one in flips] == [1, 2, 5, 1, 6]
+    assert {one.status for one in flips} == {Status.OPTIMAL}
+    first = flips[0]
+    assert (first.row, first.decision, first.other, first.share) == (0, "no", "yes", 1 / 12)
+    assert str(first) == (
+        "row 0, no: a tree that says yes costs 1 more (errors; 8.33 % of the weight), and none costs less"
+    )
+    assert first.tree.predict(X[[4]]) == ["yes"]
+    assert first.tree.objective_ == first.tree.recount(X, y) == 1
+    assert (first.tree.status_, first.tree.lower_bound_) == (Status.FEASIBLE, 0.0)
+
+
+def test_another_tree_that_is_as_good_costs_nothing() -> None:
+    X = np.array([[0.0, 0.0], [1.0, 1.0]] * 5)
+    y = [0, 1] * 5
+    tree = OptimalTreeClassifier(1).fit(X, y)
+    (flip,) = tree.flip_cost([[0.0, 1.0]], X, y)  # the columns disagree about this row only
+    assert (flip.cost, flip.tree.status_) == (0, Status.OPTIMAL)
+
+
+def test_a_stopped_fit_may_have_a_better_tree_that_decides_otherwise() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
+    tree = stopped_fit(X, y, 2)
+    best = OptimalTreeClassifier(2).fit(X, y)
+    flips = tree.flip_cost(X, X, y)
+    assert min(flip.cost for flip in flips) == best.objective_ - tree.objective_ < 0
+
+
+def test_a_time_limit_leaves_a_bound() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(3000, 10)), rng.integers(0, 2, 3000)
+    tree = stopped_fit(X, y, 3, 100.0)
+    (flip,) = tree.flip_cost(X[:1], X, y, time_limit=0.05)
+    assert flip.status is Status.FEASIBLE
+    assert 100 - tree.objective_ <= flip.lower_bound < flip.cost
+    assert "and every such tree at least -" in str(flip)
+
+
+def test_several_classes_weights_and_a_loaded_tree(tmp_path: Any) -> None:
+    X = np.arange(9.0).reshape(-1, 1)
+    y, weights = np.repeat([0, 1, 2], 3), np.array([1, 1, 1, 2, 2, 2, 5, 5, 5])
+    tree = OptimalTreeClassifier(2).fit(X, y, weights)
+    (flip,) = tree.flip_cost(X[3:4], X, y, weights)
+    assert (flip.other, flip.cost, flip.unit) == (0, 2, "errors")
+    tree.save(tmp_path / "tree.json")
+    (again,) = load(tmp_path / "tree.json").flip_cost(X[3:4], X, y, weights)
+    assert (again.other, again.cost, again.status) == (0, 2, Status.OPTIMAL)
+
+
+def test_what_cannot_be_asked_is_said(fitted: Any) -> None:
+    X, y, tree = fitted
+    with pytest.raises(ValueError, match="are not those of the fit: rows in all are 11, and were 12"):
+        tree.flip_cost(X[:1], X[1:], y[1:])
+    with pytest.raises(ValueError, match="not those of the fit: weight in all"):
+        tree.flip_cost(X[:1], X, np.where(X[:, 0] == 0, "yes", y))
+    with pytest.raises(ValueError, match="time_limit=0"):
+        tree.flip_cost(X[:1], X, y, time_limit=0)
+    with pytest.raises(ValueError, match="no value in column 'x0'"):
+        tree.flip_cost([[np.nan]], X, y)
+    least = OptimalTreeClassifier(1, min_samples_leaf=2).fit(X, y)
+    assert least.flip_cost(X[:1], X, y)[0].cost == 5
+    with pytest.raises(ValueError, match="about training rows only"):
+        least.flip_cost([[2.5]], X, y)
+    with pytest.raises(ValueError, match="min_weight_fraction_leaf"):
+        OptimalTreeClassifier(1, min_weight_fraction_leaf=0.1).fit(X, y).flip_cost(X[:1], X, y)
+    for given in ({"criterion": "gini"}, {"cost_matrix": [[0, 1], [5, 0]]}, {"criterion": "f1", "pos_label": "yes"}):
+        other = OptimalTreeClassifier(1, **given).fit(X, y)
+        with pytest.raises(ValueError, match="flip_cost is about wrong rows"):
+            other.flip_cost(X[:1], X, y)
+    weights = np.random.default_rng(0).random(12) + 1e-13
+    with pytest.raises(ValueError, match="too many digits"):
+        OptimalTreeClassifier(1).fit(X, y, weights).flip_cost(X[:1], X, y, weights)
+
+
+def test_categories_are_those_of_training() -> None:
+    X = pd.DataFrame({"town": ["a", "b", "c", "a", "b", "c"] * 3, "size": range(18)})
+    y = ["no", "yes", "no"] * 6
+    tree = OptimalTreeClassifier(1, min_samples_level=1, unseen="majority").fit(X, y)
+    assert tree.flip_cost(X[1:2], X, y)[0].cost == 6
+    with pytest.raises(ValueError, match="category in column 'town' that no training row had"):
+        tree.flip_cost(pd.DataFrame({"town": ["d"], "size": [3]}), X, y)
