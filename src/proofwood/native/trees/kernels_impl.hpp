@@ -22,6 +22,7 @@ struct Lanes {
   static constexpr int kSize = kBytes < kRoom ? kBytes : kRoom;
   typedef T Vector __attribute__((vector_size(kSize)));
   typedef std::uint32_t Words __attribute__((vector_size(kSize)));
+  typedef std::uint64_t LongWords __attribute__((vector_size(kSize)));
   static constexpr int count = kSize / static_cast<int>(sizeof(T));
 
   // A mask word is copied to every 32-bit element. A lane of 8 or 16 bits sees its part of it, wider ones all of it.
@@ -317,6 +318,8 @@ void two_classes(const SortedRows& rows, const RowValues& values, StumpState& st
 }  // namespace
 }  // namespace proofwood::trees::PROOFWOOD_ISA
 
+#include "trees/kernels_hits_impl.hpp"
+
 #include "trees/kernels_blocks_impl.hpp"
 #include "trees/kernels_classes_impl.hpp"
 #include "trees/kernels_coarse_impl.hpp"
@@ -445,6 +448,8 @@ constexpr Kernels table() {
   kernels.two_classes_levels = &two_classes_levels<T>;
   kernels.many_classes_levels = &many_classes_levels<T>;
   kernels.finish = &finish<T>;
+  kernels.find_two_classes = &find_two_classes<T>;
+  kernels.find_many_classes = &find_many_classes<T>;
   return kernels;
 }
 
