@@ -140,7 +140,13 @@ class ClassWalk {
     std::uint32_t i = 0;
     for (std::uint32_t segment = 0; segment < rows_.n_ends; ++segment) {
       const std::uint32_t start = i, end = rows_.ends[segment];
-      if constexpr (kFind) find_words<T>(rows_, values_.mask, start, end, wish_->words + 2 * segment);
+      std::uint32_t some = 0, every = ~0u;  // of the masks, with `kFind`
+      const auto look = [&](std::uint32_t of) __attribute__((always_inline)) {
+        if constexpr (kFind) {
+          some |= values_.mask[of];
+          every &= values_.mask[of];
+        }
+      };
       while (i < end) {
         std::uint32_t row = rows_.order[i];
         const std::uint16_t c = values_.label[row];
@@ -148,10 +154,12 @@ class ClassWalk {
         before_[kLong ? n_runs_ : i] = low;
         T sum = weight(row);
         low = add(low, row, bits, one);
+        look(row);
         const bool first = i++ == start;
         if constexpr (kLong) {
           for (; i < end && values_.label[row = rows_.order[i]] == c; ++i) {
             low = add(low, row, bits, one);
+            look(row);
             sum = static_cast<T>(sum + weight(row));
           }
           runs_[n_runs_++] = {sum, c, first};
@@ -163,6 +171,10 @@ class ClassWalk {
       }
       prefix_[2 * segment] = best_low_;
       prefix_[2 * segment + 1] = best_high_;
+      if constexpr (kFind) {
+        wish_->words[2 * segment] = some;
+        wish_->words[2 * segment + 1] = every;
+      }
       if constexpr (kGap) {
         seen_[2 * segment] = with_low_;
         seen_[2 * segment + 1] = with_high_;
@@ -206,7 +218,7 @@ class ClassWalk {
     const V before_low = prefix_[2 * segment], before_high = prefix_[2 * segment + 1];
     const Wide low = pair(before_low, kGap ? with_low_ : best_low_);
     const Wide high = pair(before_high, kGap ? with_high_ : best_high_);
-    if constexpr (kFind) return note_hits(segment, reinterpret_cast<V>(low), reinterpret_cast<V>(high));
+    if constexpr (kFind) return note_good(segment, reinterpret_cast<V>(low), reinterpret_cast<V>(high));
     all_low_ = W::max(all_low_, low);
     all_high_ = W::max(all_high_, high);
     if constexpr (kGap) {
@@ -232,16 +244,17 @@ class ClassWalk {
     };
     return {good(seen[0], rows_low_, seen[2], mass_low_), good(seen[1], rows_high_, seen[3], mass_high_)};
   }
-  PROOFWOOD_INLINE void note_hits(std::uint32_t segment, V low, V high) {
+  PROOFWOOD_INLINE void note_good(std::uint32_t segment, V low, V high) {
+    using M = Marks<T>;
     const std::uint32_t* const words = wish_->words + 2 * segment;
-    V hit_low = reinterpret_cast<V>(low >= need_low_) & L::low(words[0], L::bits());
-    V hit_high = reinterpret_cast<V>(high >= need_high_) & ~L::low(words[1], L::bits());
+    M hit_low = M::low(words[0], L::bits()).reached(low, need_low_);
+    M hit_high = M::low(words[1], L::bits()).others().reached(high, need_high_);
     if constexpr (kLimited) {
       const auto [good_low, good_high] = permitted(segment);
-      hit_low &= good_low;
-      hit_high &= good_high;
+      hit_low = hit_low & M::of(good_low);
+      hit_high = hit_high & M::of(good_high);
     }
-    Hits<T>::note(*wish_, rows_.ends[segment], low, high, hit_low, hit_high);
+    note_hits<T>(*wish_, rows_.ends[segment], low, high, hit_low, hit_high);
   }
   PROOFWOOD_INLINE void count(std::uint32_t segment, std::uint32_t first, std::uint32_t end, V bits) {
     const T* const rows = static_cast<const T*>(values_.count);
@@ -299,6 +312,8 @@ template <class T>
 void find_many_classes(const SortedRows& rows, const RowValues& values, StumpWish& wish) {
   if (values.minimum)
     find_runs<T, Counted::kLimited>(rows, values, wish);
+  else if (values.unit)
+    find_runs<T, Counted::kUnit>(rows, values, wish);
   else
     find_runs<T, Counted::kWeighted>(rows, values, wish);
 }

@@ -76,22 +76,22 @@ void EdgeSearch::begin(Rows& rows, i64 least, i64 budget, EdgeTrees& trees) {
   trees.kept = true;
 }
 
-bool EdgeSearch::find(Rows& rows, i64 least, i64 budget, EdgeTrees& trees) {
+bool EdgeSearch::find(Rows& rows, i64 least, i64 budget, EdgeTrees& trees, KnownSplitsPtr& known) {
   begin(rows, least, budget, trees);
   const bool may_split = rows.n > 1 && rows.leaf > 0 && solver_.shared.settings.minimum.may_split(rows.counts);
-  if (may_split && !(find_splits(rows, budget) && count_stumps(rows, budget, trees))) return false;
+  if (may_split && !(find_splits(rows, budget, known) && count_stumps(rows, budget, trees))) return false;
   trees.tally = adder_.finish();
   return true;
 }
 
 // ------------------------------------------------------------------ splits whose best tree is within the budget
 
-bool EdgeSearch::find_splits(Rows& rows, i64 budget) {
+bool EdgeSearch::find_splits(Rows& rows, i64 budget, KnownSplitsPtr& known) {
   splits_.clear();
   const i64 limit = budget + 1;
   Subproblem& subproblem = solver_.begin(rows, 2, limit, 0);
   subproblem.upper = kInfinite;  // no tree that is found lowers the limit, here and below
-  solver_.open(subproblem);
+  solver_.open(subproblem, {Neighbour{known.get(), true, 0}, Neighbour{}});
   DepthTwo& two = solver_.depth_two;
   two.costs->begin(rows);
   const std::size_t room = static_cast<std::size_t>(two.costs->room());
@@ -111,6 +111,7 @@ bool EdgeSearch::find_splits(Rows& rows, i64 budget) {
     }
     two.put_back(subproblem.queue, limit);
   }
+  if (solver_.hands_on(2)) known = known_splits(subproblem);
   std::sort(splits_.begin(), splits_.end(), [](const Split& a, const Split& b) {
     return a.feature != b.feature ? a.feature < b.feature : a.position < b.position;
   });

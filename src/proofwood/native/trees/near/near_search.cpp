@@ -6,14 +6,25 @@
 
 namespace proofwood::trees::near {
 
+namespace {
+
+// Many splits of a side are evaluated, and so bounds between neighbours pay at depth two as well, where a walk over the
+// rows is long: docs/decisions/0099-near-optimal-trees.md.
+NearSettings for_table(NearSettings settings, const Table& table) {
+  constexpr std::size_t kLongWalk = 50'000;
+  settings.search.hand_on = std::size_t{table.n_rows} * table.n_features >= kLongWalk;
+  settings.budget -= settings.search.prices.error * table.constant;
+  return settings;
+}
+
+}  // namespace
+
 NearSearch::NearSearch(Table table, const NearSettings& settings, std::atomic<int>& stop)
     : table_(std::move(table)),
-      settings_(settings),
+      settings_(for_table(settings, table_)),
       shared_(table_, settings_.search, stop, TreeRun::Clock::now()),
       solver_(shared_),
-      edges_(solver_) {
-  settings_.budget -= constant_cost();
-}
+      edges_(solver_) {}
 
 void NearSearch::run() {
   rows_.start(table_, settings_.search.isa);
@@ -22,7 +33,10 @@ void NearSearch::run() {
   if (depth() == 1)
     whole = edges_.find_stumps(rows_, settings_.budget, shallow_);
   else if (depth() == 2)
-    whole = edges_.find(rows_, 0, settings_.budget, shallow_);
+    {
+    KnownSplitsPtr known;
+    whole = edges_.find(rows_, 0, settings_.budget, shallow_, known);
+  }
   else if (depth() > 2)
     run_deep();
   done_ = whole && !shared_.stopped();
@@ -46,7 +60,7 @@ void NearSearch::run_deep() {
     solver_.evaluate(rows_, depth(), candidate, 0, evaluated);
     if (evaluated.stopped) return;
     ++evaluated_;
-    if (evaluated.point.upper <= settings_.budget && !take_cut(evaluated.point)) return;
+    if (evaluated.point.upper <= settings_.budget && !take_cut(evaluated)) return;
     root.record(candidate, evaluated, true);
     root.upper = kInfinite;
     root.plan = nullptr;
@@ -54,7 +68,8 @@ void NearSearch::run_deep() {
 }
 
 // The sides of the split are where the solver left them. False if stopped.
-bool NearSearch::take_cut(const Point& point) {
+bool NearSearch::take_cut(Evaluated& evaluated) {
+  const Point& point = evaluated.point;
   Solver::Level& level = solver_.level(depth());
   Rows* const sides[2] = {&level.low, &level.high};
   std::array<i64, 2> best;
@@ -71,7 +86,8 @@ bool NearSearch::take_cut(const Point& point) {
               level.low.leaf + level.high.leaf >= rows_.leaf};
   for (const std::size_t side : {0, 1}) {
     EdgeTrees& trees = cut.sides[side];
-    if (!edges_.find(*sides[side], best[side], cut.budget[side], trees)) return false;
+    if (!edges_.find(*sides[side], best[side], cut.budget[side], trees, side == 0 ? evaluated.low_known : evaluated.high_known))
+      return false;
     edges_found_ += trees.edges.size();
     trees.edges.shrink_to_fit();
     trees.parts.shrink_to_fit();

@@ -20,8 +20,9 @@ class EdgeSearch {
  public:
   explicit EdgeSearch(Solver& solver);
   ~EdgeSearch();
-  // Those that cost at most `budget`; none costs less than `least`. False if stopped.
-  bool find(Rows& rows, i64 least, i64 budget, EdgeTrees& trees);
+  // Those that cost at most `budget`; none costs less than `least`. `known`: of the splits of these rows; it gets what
+  // was found. False if stopped.
+  bool find(Rows& rows, i64 least, i64 budget, EdgeTrees& trees, KnownSplitsPtr& known);
   // The same of depth one.
   bool find_stumps(Rows& rows, i64 budget, EdgeTrees& trees);
 
@@ -36,7 +37,7 @@ class EdgeSearch {
  private:
   class Histograms;
   void begin(Rows& rows, i64 least, i64 budget, EdgeTrees& trees);
-  bool find_splits(Rows& rows, i64 budget);  // false if stopped
+  bool find_splits(Rows& rows, i64 budget, KnownSplitsPtr& known);  // false if stopped
   void take_split(Subproblem& subproblem, std::size_t lane, i64 budget);
   bool count_stumps(Rows& rows, i64 budget, EdgeTrees& trees);
   void add_edge(const Rows& rows, i64 budget, std::size_t split, std::size_t lane, EdgeTrees& trees);
@@ -82,7 +83,7 @@ class NearSearch {
 
  private:
   void run_deep();
-  bool take_cut(const Point& point);
+  bool take_cut(Evaluated& evaluated);
   void add_up();
 
   Table table_;

@@ -63,8 +63,8 @@ void StumpFinder::wish_for(const std::vector<StumpsWanted>& wanted) {
   for (int side = 0; side < 2; ++side) {
     T* const from = reinterpret_cast<T*>(asked_.from[side]);
     T* const until = reinterpret_cast<T*>(asked_.until[side]);
-    std::fill(from, from + n, std::numeric_limits<T>::max());
-    std::fill(until, until + n, std::numeric_limits<T>::min());
+    std::fill(from, from + n, std::numeric_limits<T>::max());  // more than any sum
+    std::fill(until, until + n, std::numeric_limits<T>::min() / 2);
     for (std::size_t l = 0; l < wanted.size(); ++l) {
       const i64 most = wanted[l].most[static_cast<std::size_t>(side)];
       if (most < 0) continue;

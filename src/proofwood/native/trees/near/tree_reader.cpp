@@ -50,7 +50,8 @@ bool OpenTrees::begin(Rows& rows, i64 budget, const EdgeTrees& trees) {
   held_ = 0;
   if (trees.kept) return true;
   trees_ = nullptr;
-  if (!search_.edges().find(rows, trees.tally.front().cost, budget, made_)) return false;
+  KnownSplitsPtr known;
+  if (!search_.edges().find(rows, trees.tally.front().cost, budget, made_, known)) return false;
   trees_ = &made_;
   return true;
 }
