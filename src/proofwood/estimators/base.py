@@ -295,7 +295,7 @@ class ProvedLearner(FittedModel, Generic[Rows]):
         started : value of ``time.monotonic()`` at which the time limit starts
         constrain : adds constraints that need the labels to the problem
         """
-        columns, codes, weights = rows.columns, rows.codes, rows.weights
+        columns = rows.columns
         seconds = seconds_of(self.time_limit, self._n_values(columns))
         self._deadline = None if seconds is None else started + seconds
         try:
@@ -313,6 +313,13 @@ class ProvedLearner(FittedModel, Generic[Rows]):
             self.__dict__.pop("_deadline", None)
         if result.model is None:
             raise AssertionError(f"the engine returned no model, with status {result.status}")
+        self._take_result(result, problem, rows)
+        return problem
+
+    def _take_result(self, result: Result, problem: Any, rows: Rows) -> None:
+        """Set the fitted attributes of a model: with thresholds to read, counted on the training rows."""
+        assert result.model is not None
+        columns, codes, weights = rows.columns, rows.codes, rows.weights
         self._keep_target(rows)
         counted = columns if weights is None or weights.all() else columns[weights > 0]
         separated = placed(
@@ -335,7 +342,6 @@ class ProvedLearner(FittedModel, Generic[Rows]):
         self._tested = tested_columns(model, counted, self.schema_.columns)
         to_low[turned] = np.maximum(model.weight[turned] - to_low[turned], 0.0)
         self._low_weight = None if model.is_tree else to_low
-        return problem
 
     def _n_values(self, X: FloatArray) -> int:
         """Size of the table: rows times columns, where each level of a nominal column counts as one column."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from proofwood import _native
 from proofwood.data.thresholds import midpoints
 from proofwood.engines.interrupts import STOPPED_BY, raise_ended
 from proofwood.engines.trees.options import INSTRUCTION_SETS, SearchOptions
-from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
+from proofwood.model.node_table import LEAF, BoolArray, FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import preorder
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import NO_LIMITS, Limits
@@ -26,6 +26,7 @@ KEPT_BYTES = 2**28
 """The most memory that parts of trees take; parts beyond are searched for again when a tree needs them."""
 _RULES = ("similarity", "interval_shrinking", "sub_interval", "feature_bounds", "coarse", "cache")
 _WORD = 2**64
+_SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,15 +149,40 @@ class NearTrees:
         TimeoutError
             If it takes longer than ``seconds``.
         """
+        return np.asarray(self._of(self.found.read, numbers, seconds))
+
+    def prints(self, numbers: Sequence[int], seconds: float | None = None) -> list[int]:
+        """A number for the predictions of each of these trees on the training rows: equal for equal predictions."""
+        return list(self._of(self.found.prints, numbers, seconds).tolist())
+
+    def _of(self, native: Any, numbers: Sequence[int], seconds: float | None) -> Any:
         for number in (min(numbers, default=0), max(numbers, default=0)):
             if numbers and not 0 <= number < self.count:
                 raise IndexError(f"there are {self.count} trees: expected a number from 0 to {self.count - 1}")
-        high, low = (np.array([part(number) for number in numbers], dtype=np.uint64) for part in _WORDS)
-        tests = self.found.read(high, low, seconds)
-        if tests is None:
+        high = np.array([number // _WORD for number in numbers], dtype=np.uint64)
+        low = np.array([number % _WORD for number in numbers], dtype=np.uint64)
+        return self._whole(native(high, low, seconds), seconds)
+
+    def avoiding(self, seconds: float | None = None) -> list[int]:
+        """The number of trees that do without each column, counted over the whole set."""
+        return list(self._whole(self.found.avoiding(seconds), seconds))
+
+    def decisions(self, X: FloatArray, seconds: float | None = None) -> BoolArray:
+        """(n, n_classes) whether some tree gives the class to the row of ``X``; its thresholds may be anywhere between
+        the two values that a test separates.
+        """
+        X = X + 0.0
+        sides = [np.searchsorted(v, x, side) for v, x in zip(self.values, X.T, strict=True) for side in _SIDES]
+        places = np.array(sides, dtype=np.uint32).reshape(len(self.values), 2, X.shape[0]).transpose(1, 2, 0)
+        below, until = (np.ascontiguousarray(one) for one in places)
+        return np.asarray(self._whole(self.found.decisions(below, until, seconds), seconds)) != 0
+
+    def _whole(self, answer: Any, seconds: float | None) -> Any:
+        """The answer of the native set, if it came to its end."""
+        if answer is None:
             raise_ended(STOPPED_BY[self.found.stopped])
-            raise TimeoutError(f"{len(numbers)} trees took longer than {seconds} s to read")
-        return np.asarray(tests)
+            raise TimeoutError(f"the trees were not all read within {seconds} s")
+        return answer
 
     @cached_property
     def values(self) -> list[FloatArray]:
@@ -178,9 +204,6 @@ class NearTrees:
                 threshold[at] = midpoints(values[below[p]], values[above[p]])
         table = preorder(NodeTable.uncounted(columns, threshold, low, high, self.problem.n_classes))
         return self.problem.target.refreshed(table, self.problem.X, self.problem.real_weights)
-
-
-_WORDS = (lambda number: number // _WORD, lambda number: number % _WORD)
 
 
 def _reached(feature: IntArray) -> list[int]:

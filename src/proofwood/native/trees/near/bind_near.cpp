@@ -15,6 +15,8 @@
 #include "common/running.hpp"
 #include "common/settings.hpp"
 #include "common/simd.hpp"
+#include "trees/near/column_use.hpp"
+#include "trees/near/decided_rows.hpp"
 #include "trees/near/tree_reader.hpp"
 
 namespace nb = nanobind;
@@ -32,6 +34,7 @@ using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::
 using Labels = nb::ndarray<const int, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Weights = nb::ndarray<const i64, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Numbers = nb::ndarray<const u64, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Places = nb::ndarray<const u32, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 near::NearSettings read_settings(const nb::dict& given) {
   near::NearSettings settings;
@@ -86,7 +89,7 @@ class NearTrees {
   }
 
   bool done() const { return search_ && search_->done() && stopped_ == kRunning; }
-  int stopped() const { return stopped_; }
+  int stopped() const { return stop_.load() == kRunning ? stopped_ : stop_.load(); }
   double seconds() const { return seconds_; }
   nb::dict counters() const {
     nb::dict counters;
@@ -106,35 +109,92 @@ class NearTrees {
 
   // Tests of the trees of these numbers, (n, 7, 3): column or -1, ranks of the two values. None if stopped.
   nb::object read(const Numbers& high, const Numbers& low, std::optional<double> seconds) {
-    if (high.shape(0) != low.shape(0)) throw std::invalid_argument("both halves of the numbers are wanted");
-    if (!reader_) throw std::out_of_range("there are no trees");
-    const std::size_t n = low.shape(0);
-    std::vector<std::size_t> order(n);
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    const auto number = [&](std::size_t i) { return near::Count{high.data()[i]} << 64 | low.data()[i]; };
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return number(a) < number(b); });
-    std::vector<i64> found(n * near::kNodes * 3);
-    bool whole = true;
-    stop_ = kRunning;
-    const auto work = [&] {
-      for (const std::size_t i : order) {
-        near::TreeTests tests;
-        whole = whole && stop_.load() == kRunning && reader_->read(number(i), tests);
-        if (!whole) return;
-        i64* to = found.data() + i * near::kNodes * 3;
-        for (const near::NodeTest& test : tests) {
-          *to++ = test.feature == near::kLeaf ? -1 : i64{search_->table().column[test.feature]};
-          *to++ = test.below;
-          *to++ = test.above;
-        }
+    std::vector<i64> found(low.shape(0) * near::kNodes * 3);
+    const auto keep = [&](std::size_t i, const near::TreeTests& tests) {
+      i64* to = found.data() + i * near::kNodes * 3;
+      for (const near::NodeTest& test : tests) {
+        *to++ = test.feature == near::kLeaf ? -1 : i64{search_->table().column[test.feature]};
+        *to++ = test.below;
+        *to++ = test.above;
       }
     };
-    proofwood::run_watched(work, stop_, seconds, nullptr);
-    if (!whole || stop_.load() != kRunning) return nb::none();
-    return nb::cast(proofwood::owned(std::move(found), {n, near::kNodes, 3}));
+    if (!visit(high, low, seconds, keep)) return nb::none();
+    return nb::cast(proofwood::owned(std::move(found), {low.shape(0), near::kNodes, 3}));
+  }
+
+  // A number for the predictions of each of these trees on the training rows. None if stopped.
+  nb::object prints(const Numbers& high, const Numbers& low, std::optional<double> seconds) {
+    std::vector<i64> found(low.shape(0));
+    const auto keep = [&](std::size_t i, const near::TreeTests& tests) {
+      found[i] = static_cast<i64>(near::print_of(*search_, tests));
+    };
+    if (!visit(high, low, seconds, keep)) return nb::none();
+    return nb::cast(proofwood::owned(std::move(found)));
+  }
+
+  // Per column of x: how many trees do without it. None if stopped.
+  nb::object avoiding(std::optional<double> seconds) {
+    std::vector<near::Count> counts;
+    if (!watched(seconds, [&] { return near::count_without(*search_, stop_, counts); })) return nb::none();
+    std::vector<near::Count> of_column(x_.shape(1), reader_->size());
+    for (u32 f = 0; f < search_->table().n_features; ++f) of_column[search_->table().column[f]] = counts[f];
+    nb::list list;
+    for (const near::Count count : of_column) list.append(integer(count));
+    return list;
+  }
+
+  // (n, n_classes) 0 or 1: whether some tree gives the class to the row. `below`, `until`: (n, n_columns) places of the
+  // rows' values. None if stopped.
+  nb::object decisions(const Places& below, const Places& until, std::optional<double> seconds) {
+    const std::size_t n = below.shape(0);
+    if (below.shape(1) != x_.shape(1) || until.shape(1) != x_.shape(1) || until.shape(0) != n)
+      throw std::invalid_argument("places and columns differ in number");
+    std::vector<std::uint8_t> possible;
+    std::size_t n_classes = 0;
+    const auto work = [&] {
+      const trees::Table& table = search_->table();
+      n_classes = table.n_classes;
+      near::PlacedRows rows{n, {}, {}};
+      for (const u32 column : table.column) {
+        rows.below.emplace_back(n);
+        rows.until.emplace_back(n);
+        for (std::size_t i = 0; i < n; ++i) {
+          rows.below.back()[i] = below.data()[i * x_.shape(1) + column];
+          rows.until.back()[i] = until.data()[i * x_.shape(1) + column];
+        }
+      }
+      return near::decide_rows(*search_, stop_, rows, possible);
+    };
+    if (!watched(seconds, work)) return nb::none();
+    return nb::cast(proofwood::owned({possible.begin(), possible.end()}, {n, n_classes}));
   }
 
  private:
+  // False if stopped.
+  bool watched(std::optional<double> seconds, const auto& work) {
+    if (!reader_) throw std::out_of_range("there are no trees");
+    bool whole = false;
+    stop_ = kRunning;
+    proofwood::run_watched([&] { whole = work(); }, stop_, seconds, nullptr);
+    return whole && stop_.load() == kRunning;
+  }
+  // Reads the trees of these numbers, in the order in which that is quick.
+  bool visit(const Numbers& high, const Numbers& low, std::optional<double> seconds, const auto& keep) {
+    if (high.shape(0) != low.shape(0)) throw std::invalid_argument("both halves of the numbers are wanted");
+    std::vector<std::size_t> order(low.shape(0));
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto number = [&](std::size_t i) { return near::Count{high.data()[i]} << 64 | low.data()[i]; };
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return number(a) < number(b); });
+    return watched(seconds, [&] {
+      for (const std::size_t i : order) {
+        near::TreeTests tests;
+        if (stop_.load() != kRunning || !reader_->read(number(i), tests)) return false;
+        keep(i, tests);
+      }
+      return true;
+    });
+  }
+
   Matrix x_;  // the table refers to it
   std::atomic<int> stop_{kRunning};
   int stopped_ = kRunning;
@@ -154,5 +214,9 @@ void proofwood::bind_near(nb::module_& module) {
       .def_prop_ro("seconds", &NearTrees::seconds)
       .def("counters", &NearTrees::counters)
       .def("tally", &NearTrees::tally, "Costs, and how many trees have each, in order.")
-      .def("read", &NearTrees::read, "high"_a, "low"_a, "seconds"_a.none(), "Tests of the trees of these numbers.");
+      .def("read", &NearTrees::read, "high"_a, "low"_a, "seconds"_a.none(), "Tests of the trees of these numbers.")
+      .def("prints", &NearTrees::prints, "high"_a, "low"_a, "seconds"_a.none(), "A number for their predictions.")
+      .def("avoiding", &NearTrees::avoiding, "seconds"_a.none(), "How many trees do without each column.")
+      .def("decisions", &NearTrees::decisions, "below"_a, "until"_a, "seconds"_a.none(),
+           "Which classes the trees give to rows.");
 }

@@ -67,6 +67,13 @@ i64 EdgeSearch::most_wrong(i64 budget, i64 leaf) const {
   return most < 0 ? kNone : most / prices_.error;
 }
 
+StumpsWanted EdgeSearch::wanted(const EdgeTrees& trees, const Edge& edge) const {
+  StumpsWanted wanted{edge.feature, edge.position, {kNone, kNone}};
+  for (const std::size_t side : {0, 1})
+    wanted.most[side] = most_wrong(trees.parts[edge.at[side] + edge.n[side] - 1].cost, edge.leaf[side]);
+  return wanted;
+}
+
 void EdgeSearch::begin(Rows& rows, i64 least, i64 budget, EdgeTrees& trees) {
   adder_.begin(least, budget);
   trees.leaf = rows.leaf <= budget ? rows.leaf : kInfinite;

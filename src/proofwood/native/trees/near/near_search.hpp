@@ -31,6 +31,8 @@ class EdgeSearch {
     std::array<i64, 2> leaf, stump, best;  // costs of the sides: of a leaf, of the best two leaves, of the cheaper tree
   };
   StumpFinder& finder() { return finder_; }
+  // The stumps of an edge that were counted.
+  StumpsWanted wanted(const EdgeTrees& trees, const Edge& edge) const;
   // Greatest weight that two leaves may get wrong so that a stump costs at most `budget` and is better than the leaf.
   i64 most_wrong(i64 budget, i64 leaf) const;
 

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <tuple>
+
+#include "common/mix.hpp"
 
 namespace proofwood::trees::near {
 
@@ -131,13 +134,10 @@ const OpenTrees::Stumps* OpenTrees::stumps_of(std::size_t at) {
     held_ = 0;
   }
   const Edge& edge = trees_->edges[at];
-  StumpsWanted wanted{edge.feature, edge.position, {kNone, kNone}};
-  for (const std::size_t side : {0, 1})
-    wanted.most[side] = search_.edges().most_wrong(trees_->parts[edge.at[side] + edge.n[side] - 1].cost, edge.leaf[side]);
   if (!begun_) finder_.begin(*rows_);
   begun_ = true;
   StumpList list(finder_);
-  if (!finder_.find(*rows_, {wanted}, list)) return nullptr;
+  if (!finder_.find(*rows_, {search_.edges().wanted(*trees_, edge)}, list)) return nullptr;
   std::sort(list.found.begin(), list.found.end(), [](const auto& a, const auto& b) {
     return std::tie(a.wrong, a.feature, a.position) < std::tie(b.wrong, b.feature, b.position);
   });
@@ -216,6 +216,28 @@ bool TreeReader::read_cut(const RootCut& cut, i64 cost, Count number, TreeTests&
     return low_.read(low.cost, number / high, tests, 1) && high_.read(both - low.cost, number % high, tests, 2);
   }
   throw std::logic_error("a tree has no sides: please report this data");
+}
+
+u64 print_of(const NearSearch& search, const TreeTests& tests) {
+  const Table& table = search.table();
+  constexpr std::size_t kPlaces = 2 * kNodes + 1;
+  std::vector<u32> place(table.n_rows);
+  std::vector<i64> weights(kPlaces * table.n_classes, 0);
+  for (u32 r = 0; r < table.n_rows; ++r) {
+    std::size_t node = 0;
+    while (node < kNodes && tests[node].feature != kLeaf)
+      node = 2 * node + (table.rank[tests[node].feature][r] <= tests[node].below ? 1 : 2);
+    place[r] = static_cast<u32>(node);
+    weights[node * table.n_classes + table.label[r]] += table.weight[r];
+  }
+  std::array<u32, kPlaces> label;
+  for (std::size_t node = 0; node < kPlaces; ++node) {
+    const auto first = weights.begin() + static_cast<std::ptrdiff_t>(node * table.n_classes);
+    label[node] = static_cast<u32>(std::max_element(first, first + table.n_classes) - first);
+  }
+  u64 print = 0;
+  for (u32 r = 0; r < table.n_rows; ++r) print += mix(u64{r} * table.n_classes + label[place[r]]);
+  return print;
 }
 
 }  // namespace proofwood::trees::near

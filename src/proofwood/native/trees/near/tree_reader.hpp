@@ -19,6 +19,9 @@ struct NodeTest {
 };
 using TreeTests = std::array<NodeTest, kNodes>;
 
+// A number for what a tree predicts on the rows of the table: the same for the same predictions.
+u64 print_of(const NearSearch& search, const TreeTests& tests);
+
 // Trees of depth two of one set of rows.
 class OpenTrees {
  public:
