@@ -42,6 +42,7 @@ Contents of the package:
                      :func:`proved_rules`: a few rules that are true of a model for all inputs
 ``show``             :func:`export_text`, :func:`export_graphviz`, :func:`plot_tree`, :func:`explain_path`;
                      :class:`Labels` has their names of columns and classes
+``near_optimal``     :func:`near_optimal_trees`: all trees that are nearly as good as the best one
 ``comparison``       :func:`compare`: an optimal tree compared with other classifiers, on the same folds
 ``drift``            :class:`Drift`: new rows beside the training rows, at leaves and in columns
 ``report``           :func:`write_report`: a model, its proof, its errors and explained rows in one HTML file
@@ -92,6 +93,7 @@ if TYPE_CHECKING:
     from proofwood.explain.explanation import Explanation
     from proofwood.explain.proved_rules import proved_rules
     from proofwood.model.node_table import NodeTable
+    from proofwood.near_optimal import NearOptimalTrees, NearTree, near_optimal_trees
     from proofwood.problem.tree import TreeProblem
     from proofwood.report import write_report
     from proofwood.result import Limits, Part, ProgressEvent, Result, Stats, Status
@@ -121,6 +123,8 @@ __all__ = [
     "MinSamples",
     "MinimalTreeClassifier",
     "ModelFileError",
+    "NearOptimalTrees",
+    "NearTree",
     "NodeTable",
     "OptimalBDDClassifier",
     "OptimalDiagramClassifier",
@@ -148,6 +152,7 @@ __all__ = [
     "export_text",
     "load",
     "load_dataset",
+    "near_optimal_trees",
     "plot_tree",
     "proved_rules",
     "read_columns",
@@ -176,6 +181,9 @@ _HOME = {
     "MinSamples": "estimators.constraints",
     "MinimalTreeClassifier": "estimators.minimal_tree",
     "ModelFileError": "estimators.storage",
+    "NearOptimalTrees": "near_optimal",
+    "NearTree": "near_optimal",
+    "near_optimal_trees": "near_optimal",
     "NodeTable": "model.node_table",
     "OptimalBDDClassifier": "estimators.optimal_bdd",
     "OptimalDiagramClassifier": "estimators.optimal_diagram",

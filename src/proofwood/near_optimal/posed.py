@@ -21,7 +21,9 @@ from proofwood.estimators.optimal_tree import OptimalTreeClassifier
 from proofwood.estimators.tree_learner import PosedTree
 from proofwood.exceptions import DataError, DataWarning, OptimalityWarning
 from proofwood.hints import parameter
+from proofwood.near_optimal.tree import Source
 from proofwood.near_optimal.trees import NearOptimalTrees
+from proofwood.problem.objectives import TreeCost
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits, Status
 
@@ -138,7 +140,7 @@ def near_optimal_trees(
             OptimalityWarning,
             stacklevel=2,
         )
-    return NearOptimalTrees(learner, posed, found, best, budget)
+    return NearOptimalTrees(Source(learner, posed, rows, found), best, budget)
 
 
 def slack_units(problem: TreeProblem, slack: float) -> int:
@@ -146,11 +148,12 @@ def slack_units(problem: TreeProblem, slack: float) -> int:
     wrong = f"{parameter('slack', slack)}: expected an int from 0, a number of errors, or a float in [0, 1), a share"
     if isinstance(slack, (bool, np.bool_, str)) or slack < 0 or (not is_integer(slack) and not 0 <= slack < 1):
         raise ValueError(wrong)
+    assert isinstance(problem.cost, TreeCost)
     return problem.cost.gap_units(slack)
 
 
-def _check_depth(max_depth: object) -> None:
-    if not is_integer(max_depth) or not 0 <= int(max_depth) <= DEEPEST:  # type: ignore[call-overload]
+def _check_depth(max_depth: int) -> None:
+    if not is_integer(max_depth) or not 0 <= max_depth <= DEEPEST:
         raise ValueError(
             f"{parameter('max_depth', max_depth)}: near-optimal trees are counted up to a depth of {DEEPEST}: expected "
             f"an int from 0 to {DEEPEST}"
@@ -216,8 +219,8 @@ def _warn_of_much(problem: TreeProblem, best: int, budget: int, limits: Limits) 
     ways = f"{parameter('alpha', price)}, so that a leaf costs more than the slack" if price <= 1 else "a smaller slack"
     warnings.warn(
         DataWarning(
-            f"the slack {' and '.join(reasons)}: then nearly every split is the root of some tree, and numbers of trees "
-            f"say little. Try {ways}, or {parameter('min_samples_leaf', rows)}"
+            f"the slack {' and '.join(reasons)}: then nearly every split is the root of some tree, and numbers of "
+            f"trees say little. Try {ways}, or {parameter('min_samples_leaf', rows)}"
         ),
         stacklevel=3,
     )

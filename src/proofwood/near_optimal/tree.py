@@ -4,17 +4,55 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from proofwood.model.node_table import LEAF, IntArray, NodeTable
-from proofwood.result import ProgressEvent, Status
+from proofwood.result import ProgressEvent, Result, Status
 
 if TYPE_CHECKING:
+    from proofwood.engines.trees.near import NearTrees
+    from proofwood.estimators.classifier import ClassRows
     from proofwood.estimators.optimal_tree import OptimalTreeClassifier
-    from proofwood.near_optimal.trees import NearOptimalTrees
+    from proofwood.estimators.tree_learner import PosedTree
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """What the trees of a set have in common.
+
+    Parameters
+    ----------
+    optimum : the best tree, fitted
+    posed : the problem over the columns
+    rows : the training rows
+    found : the engine's set
+    """
+
+    optimum: OptimalTreeClassifier
+    posed: PosedTree
+    rows: ClassRows
+    found: NearTrees
+
+    def real(self, cost: int) -> Fraction:
+        """An integer cost of the engine in units of the objective."""
+        return self.posed.problem.cost.in_weight(cost)
+
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        """The columns that trees may test: their names, or their indices without names."""
+        names = getattr(self.optimum, "feature_names_in_", None)
+        return tuple(view.column if names is None else names[view.column] for view in self.posed.views.views)
+
+    def fitted(self, result: Result) -> OptimalTreeClassifier:
+        """The classifier of a result whose model is over the problem's columns."""
+        assert result.model is not None
+        tree = copy.copy(self.optimum)
+        tree._take_result(replace(result, model=self.posed.lifted(result.model)), self.posed, self.rows)
+        return tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,14 +61,14 @@ class NearTree:
 
     Parameters
     ----------
-    of : the set
+    of : what it shares with the other trees of its set
     number : its number in the order of cost; trees of equal cost are in the order of their root column and cut
     objective : wrong training weight, plus the price of the leaves
     tests : (7, 3) column or -1, and the places of the two values that a test separates; node ``i`` has the nodes
         ``2 i + 1`` and ``2 i + 2`` below it
     """
 
-    of: NearOptimalTrees
+    of: Source
     number: int
     objective: float
     tests: IntArray
@@ -48,7 +86,7 @@ class NearTree:
     def columns(self) -> tuple[Any, ...]:
         """The columns that the tree tests, in the order of the table: their names, or their indices without names."""
         views = np.unique(self.tests[self.tests[:, 0] != LEAF, 0])
-        return tuple(self.of.name_of(view) for view in views.tolist())
+        return tuple(self.of.columns[view] for view in views.tolist())
 
     @cached_property
     def classifier(self) -> OptimalTreeClassifier:
@@ -57,16 +95,15 @@ class NearTree:
         result = best.result_
         objective = max(self.objective, result.objective)
         final = ProgressEvent(result.stats.seconds, objective, result.lower_bound)
-        given = replace(
-            result,
-            model=self.of.posed.lifted(self.of.found.table_of(self.tests)),
-            objective=objective,
-            status=Status.OPTIMAL if objective == result.lower_bound else Status.WITHIN_GAP,
-            trace=(final,),
+        return self.of.fitted(
+            replace(
+                result,
+                model=self.of.found.table_of(self.tests),
+                objective=objective,
+                status=Status.OPTIMAL if objective == result.lower_bound else Status.WITHIN_GAP,
+                trace=(final,),
+            )
         )
-        tree = copy.copy(best)
-        tree._take_result(given, self.of.posed, self.of.posed.given)
-        return tree
 
     @property
     def model(self) -> NodeTable:

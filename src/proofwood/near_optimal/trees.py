@@ -17,13 +17,11 @@ from proofwood.data.schema import columns_of
 from proofwood.engines.trees import solve
 from proofwood.language import gettext
 from proofwood.model.node_table import LEAF, BoolArray
-from proofwood.near_optimal.tree import NearTree
+from proofwood.near_optimal.tree import NearTree, Source
 from proofwood.result import Limits, Status, figure
 
 if TYPE_CHECKING:
-    from proofwood.engines.trees.near import NearTrees
     from proofwood.estimators.optimal_tree import OptimalTreeClassifier
-    from proofwood.estimators.tree_learner import PosedTree
 
 MOST_TRIED = 100_000
 """Trees that :meth:`NearOptimalTrees.first` and :meth:`NearOptimalTrees.distinct` look at by default."""
@@ -71,15 +69,12 @@ class NearOptimalTrees:
     exact : whether all trees are counted
     slack : how much more than the best tree a tree may cost, in units of the objective
     budget : greatest objective of a tree
-    posed, found : the problem and the engine's set
+    columns : the columns that trees may test: their names, or their indices without names
     """
 
-    def __init__(
-        self, optimum: OptimalTreeClassifier, posed: PosedTree, found: NearTrees, best: int, budget: int
-    ) -> None:
-        self.optimum = optimum
-        self.posed = posed
-        self.found = found
+    def __init__(self, source: Source, best: int, budget: int) -> None:
+        self.optimum = source.optimum
+        self._source, self._posed, self._found = source, source.posed, source.found
         self._best, self._budget = best, budget
 
     def __repr__(self) -> str:
@@ -90,31 +85,27 @@ class NearOptimalTrees:
     @property
     def count(self) -> int:
         """The number of trees; at least so many if ``exact`` is False."""
-        return self.found.count
+        return self._found.count
 
     @property
     def exact(self) -> bool:
         """Whether all trees are counted; False if a limit ended the count."""
-        return self.found.exact
+        return self._found.exact
 
     @property
     def slack(self) -> float:
         """How much more than the best tree a tree may cost, in units of the objective."""
-        return float(self.real(self._budget - self._best))
+        return float(self._source.real(self._budget - self._best))
 
     @property
     def budget(self) -> float:
         """The greatest objective of a tree."""
-        return float(self.real(self._budget))
+        return float(self._source.real(self._budget))
 
     @property
     def counts(self) -> dict[float, int]:
         """The number of trees of each objective, in this order."""
-        return {float(self.real(cost)): trees for cost, trees in self.found.tally.items()}
-
-    def real(self, cost: int) -> Fraction:
-        """An integer cost of the engine in units of the objective."""
-        return self.posed.problem.cost.in_weight(cost)
+        return {float(self._source.real(cost)): trees for cost, trees in self._found.tally.items()}
 
     def _counted(self) -> str:
         number = f"{self.count:,}"
@@ -135,9 +126,9 @@ class NearOptimalTrees:
             start, size = numbers.stop, min(2 * size, _LARGEST_PART)
 
     def _trees(self, numbers: list[int]) -> list[NearTree]:
-        tests = self.found.read(numbers)
+        tests = self._found.read(numbers)
         return [
-            NearTree(self, number, float(self.real(self.found.cost_of(number))), one)
+            NearTree(self._source, number, float(self._source.real(self._found.cost_of(number))), one)
             for number, one in zip(numbers, tests, strict=True)
         ]
 
@@ -187,7 +178,7 @@ class NearOptimalTrees:
         seen: set[int] = set()
         for start in range(0, min(most, self.count), _LARGEST_PART):
             numbers = range(start, min(most, self.count, start + _LARGEST_PART))
-            seen.update(self.found.prints(list(numbers)))
+            seen.update(self._found.prints(list(numbers)))
         return len(seen)
 
     # ----------------------------------------------------------------------------------------------- columns
@@ -195,19 +186,13 @@ class NearOptimalTrees:
     @property
     def columns(self) -> tuple[Any, ...]:
         """The columns that trees may test: their names, or their indices without names."""
-        return tuple(self.name_of(view) for view in range(len(self.posed.views.views)))
-
-    def name_of(self, view: int) -> Any:
-        """The name of a column of the problem, or its index in the table without names."""
-        column = self.posed.views.views[view].column
-        names = getattr(self.optimum, "feature_names_in_", None)
-        return column if names is None else names[column]
+        return self._source.columns
 
     def _view_of(self, column: Any) -> int:
         names = [str(name) for name in getattr(self.optimum, "feature_names_in_", ())]
-        n_columns = self.posed.views.n_columns
+        n_columns = self._posed.views.n_columns
         j = columns_of([column] if np.isscalar(column) else column, n_columns, names, "column")[0]
-        for view, of in enumerate(self.posed.views.views):
+        for view, of in enumerate(self._posed.views.views):
             if of.column == j:
                 return view
         raise ValueError(f"column {column!r} was left out: no tree tests it")
@@ -221,7 +206,7 @@ class NearOptimalTrees:
         time_limit : seconds
         """
         view = self._view_of(column)
-        problem = self.posed.problem
+        problem = self._posed.problem
         X = problem.X.copy()
         X[:, view] = 0.0  # a column of one value has no test
         other = replace(problem, X=X)
@@ -229,15 +214,11 @@ class NearOptimalTrees:
         assert result.model is not None
         upper = other.integer_cost(result.model)
         proved = result.status is Status.OPTIMAL
-        lower = self.real(upper) if proved else Fraction(result.lower_bound)
-        possible = True if upper <= self._budget else False if lower > self.real(self._budget) else None
-        tree = self.optimum.__class__(**self.optimum.get_params())
-        tree.__dict__.update(self.optimum.__dict__)
-        tree._take_result(replace(result, model=self.posed.lifted(result.model)), self.posed, self.posed.given)
-        best = self.real(self._best)
-        return WithoutColumn(
-            self.name_of(view), possible, float(self.real(upper) - best), max(0.0, float(lower - best)), tree
-        )
+        lower = self._source.real(upper) if proved else Fraction(result.lower_bound)
+        possible = True if upper <= self._budget else False if lower > self._source.real(self._budget) else None
+        best = self._source.real(self._best)
+        needed, least = float(self._source.real(upper) - best), max(0.0, float(lower - best))
+        return WithoutColumn(self.columns[view], possible, needed, least, self._source.fitted(result))
 
     def always_used(self, time_limit: float | None = 60.0) -> tuple[Any, ...]:
         """The columns that every tree of the set tests, proved by a search without each of them.
@@ -254,16 +235,16 @@ class NearOptimalTrees:
             if view == LEAF:
                 continue
             left = None if time_limit is None else max(0.0, started + time_limit - time.monotonic())
-            answer = self.without(self.posed.views.views[view].column, left)
+            answer = self.without(self._posed.views.views[view].column, left)
             if answer.possible is None:
-                raise TimeoutError(f"whether every tree tests {self.name_of(view)} is not proved: raise time_limit")
+                raise TimeoutError(f"whether every tree tests {self.columns[view]} is not proved: raise time_limit")
             if not answer.possible:
-                found.append(self.name_of(view))
+                found.append(self.columns[view])
         return tuple(found)
 
     @cached_property
     def _used(self) -> tuple[int, ...]:
-        return tuple(self.count - avoided for avoided in self.found.avoiding())
+        return tuple(self.count - avoided for avoided in self._found.avoiding())
 
     def importance(self) -> Mapping[Any, float]:
         """The share of the trees that test each column, counted over the whole set; the most frequent first."""
@@ -289,8 +270,8 @@ class NearOptimalTrees:
             one True is decided alike by all trees.
         """
         if X is None:
-            return self.found.decisions(self.posed.problem.X)
-        return self.found.decisions(self.posed.views.values(self.optimum._columns(X)))
+            return self._found.decisions(self._posed.problem.X)
+        return self._found.decisions(self._posed.views.values(np.asarray(self.optimum._read(X), dtype=np.float64)))
 
     # ---------------------------------------------------------------------------------------------- in words
 

@@ -40,7 +40,7 @@ class NearTrees:
     """
 
     problem: TreeProblem
-    found: Any
+    found: _native.NearTrees
 
     # decisions/0099-near-optimal-trees says what counts as one tree, and how the sets were checked.
     @classmethod
@@ -74,7 +74,9 @@ class NearTrees:
             If there are more than 2**128 trees.
         """
         if problem.max_depth > DEEPEST:
-            raise ValueError(f"max_depth={problem.max_depth}: near-optimal trees are counted up to a depth of {DEEPEST}")
+            raise ValueError(
+                f"max_depth={problem.max_depth}: near-optimal trees are counted up to a depth of {DEEPEST}"
+            )
         if problem.by_sets:
             raise ValueError("near-optimal trees are counted over numeric columns, and not over sets of levels")
         if not problem.cost.exact:
@@ -175,7 +177,8 @@ class NearTrees:
         sides = [np.searchsorted(v, x, side) for v, x in zip(self.values, X.T, strict=True) for side in _SIDES]
         places = np.array(sides, dtype=np.uint32).reshape(len(self.values), 2, X.shape[0]).transpose(1, 2, 0)
         below, until = (np.ascontiguousarray(one) for one in places)
-        return np.asarray(self._whole(self.found.decisions(below, until, seconds), seconds)) != 0
+        possible = self._whole(self.found.decisions(below, until, seconds), seconds)
+        return np.asarray(possible, dtype=np.bool_)
 
     def _whole(self, answer: Any, seconds: float | None) -> Any:
         """The answer of the native set, if it came to its end."""
@@ -190,7 +193,7 @@ class NearTrees:
         return [np.unique(column + 0.0) for column in self.problem.X.T]  # -0 is 0
 
     def table_of(self, tests: npt.ArrayLike) -> NodeTable:
-        """The tree of some tests, (7, 3) as :meth:`read` returns them: thresholds in the middle, counted on the rows."""
+        """The tree of some tests, (7, 3) as :meth:`read` returns them, with thresholds in the middle and counts."""
         feature, below, above = np.asarray(tests).T
         places = _reached(feature)
         number = {place: at for at, place in enumerate(places)}
