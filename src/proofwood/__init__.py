@@ -93,7 +93,7 @@ if TYPE_CHECKING:
     from proofwood.explain.explanation import Explanation
     from proofwood.explain.proved_rules import proved_rules
     from proofwood.model.node_table import NodeTable
-    from proofwood.near_optimal import NearOptimalTrees, NearTree, near_optimal_trees
+    from proofwood.near_optimal import near_optimal_trees
     from proofwood.problem.tree import TreeProblem
     from proofwood.report import write_report
     from proofwood.result import Limits, Part, ProgressEvent, Result, Stats, Status
@@ -123,8 +123,6 @@ __all__ = [
     "MinSamples",
     "MinimalTreeClassifier",
     "ModelFileError",
-    "NearOptimalTrees",
-    "NearTree",
     "NodeTable",
     "OptimalBDDClassifier",
     "OptimalDiagramClassifier",
@@ -181,8 +179,6 @@ _HOME = {
     "MinSamples": "estimators.constraints",
     "MinimalTreeClassifier": "estimators.minimal_tree",
     "ModelFileError": "estimators.storage",
-    "NearOptimalTrees": "near_optimal",
-    "NearTree": "near_optimal",
     "near_optimal_trees": "near_optimal",
     "NodeTable": "model.node_table",
     "OptimalBDDClassifier": "estimators.optimal_bdd",

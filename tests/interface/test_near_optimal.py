@@ -15,13 +15,13 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from proofwood import (
     DataError,
     DataWarning,
-    NearOptimalTrees,
     OptimalityWarning,
     OptimalTreeClassifier,
     near_optimal_trees,
 )
+from proofwood.near_optimal import NearOptimalTrees
 
-ROWS = 180
+ROWS = 120
 
 
 @pytest.fixture(scope="module")

@@ -17,16 +17,16 @@ MOST_COLUMNS = 12
 MOST_COSTS = 24
 """The most costs that have a bar each; more are joined."""
 _BLUE = (0.0, 0.36, 0.58)
-_WIDEST = 24
+_WIDEST = 24  # characters of a name
+_TEXT = 36  # characters below the bars
 
 
 def drawn(near: Any, ax: Any) -> Any:
     """Draw a :class:`proofwood.NearOptimalTrees` on a pair of axes; None makes a new figure."""
     if ax is None:
         left = axes_for(None, (8.0, 3.4), (8.0, 3.4))
-        box = left.get_position()
-        left.set_position((0.09, box.y0 + 0.06, 0.36, box.height - 0.12))
-        ax = left, left.figure.add_axes((0.68, box.y0 + 0.06, 0.28, box.height - 0.12))
+        left.set_position((0.09, 0.17, 0.36, 0.73))
+        ax = left, left.figure.add_axes((0.68, 0.17, 0.28, 0.73))
     costs, columns = ax
     _draw_counts(costs, joined(near.counts), near)
     _draw_columns(columns, near.importance())
@@ -53,8 +53,9 @@ def _draw_counts(ax: Any, counts: Mapping[float, int], near: Any) -> None:
     if len(heights) <= 10:
         for place, height in zip(places, heights, strict=True):
             ax.annotate(_short(height), (place, height), ha="center", va="bottom", fontsize="x-small", color=INK)
-    step = max(1, math.ceil(len(counts) / 8))
-    ax.set_xticks(list(places)[::step], [figure(cost) for cost in counts][::step])
+    texts = [figure(cost) for cost in counts]
+    step = max(1, math.ceil(len(texts) * (max(map(len, texts), default=0) + 1) / _TEXT))
+    ax.set_xticks(list(places)[::step], texts[::step])
     ax.set_xlabel(near.optimum.result_.unit, parse_math=False)
     ax.set_ylabel(gettext("trees"))
     ax.set_title(near._counted(), fontsize="medium", loc="left")

@@ -17,6 +17,7 @@ from proofwood.data.schema import columns_of
 from proofwood.engines.trees import solve
 from proofwood.language import gettext
 from proofwood.model.node_table import LEAF, BoolArray
+from proofwood.near_optimal.picture import drawn
 from proofwood.near_optimal.tree import NearTree, Source
 from proofwood.result import Limits, Status, figure
 
@@ -300,8 +301,6 @@ class NearOptimalTrees:
         -------
         The pair of axes.
         """
-        from proofwood.near_optimal.picture import drawn  # matplotlib is optional
-
         return drawn(self, ax)
 
 
