@@ -7,6 +7,8 @@
 // before each run, so that the backward walk, which has all but that, reads no masks. Where runs are short, each row is
 // one: longer ones would cost a mispredicted branch each.
 
+#include "trees/kernels_hits_impl.hpp"
+
 namespace proofwood::trees::PROOFWOOD_ISA {
 namespace {
 

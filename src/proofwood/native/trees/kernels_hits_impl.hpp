@@ -95,9 +95,8 @@ PROOFWOOD_INLINE void note_hits(StumpWish& wish, std::uint32_t position, typenam
   if (!Marks<T>::any(hit_low, hit_high)) return;
   if (wish.n_hits + 2 * Lanes<T>::count > wish.room) wish.full(wish);
   StumpHit* to = wish.hits + wish.n_hits;
-  hit_low.visit([&](int lane) {
-    *to++ = {position, static_cast<std::uint16_t>(lane), 0, static_cast<std::int64_t>(low[lane])};
-  });
+  hit_low.visit(
+      [&](int lane) { *to++ = {position, static_cast<std::uint16_t>(lane), 0, static_cast<std::int64_t>(low[lane])}; });
   hit_high.visit([&](int lane) {
     *to++ = {position, static_cast<std::uint16_t>(lane), 1, static_cast<std::int64_t>(high[lane])};
   });

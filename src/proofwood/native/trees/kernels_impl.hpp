@@ -320,8 +320,6 @@ void two_classes(const SortedRows& rows, const RowValues& values, StumpState& st
 }  // namespace
 }  // namespace proofwood::trees::PROOFWOOD_ISA
 
-#include "trees/kernels_hits_impl.hpp"
-
 #include "trees/kernels_blocks_impl.hpp"
 #include "trees/kernels_classes_impl.hpp"
 #include "trees/kernels_coarse_impl.hpp"

@@ -105,7 +105,7 @@ struct Targets {
   const int* labels = nullptr;
   u32 n_classes = 1;
   i64 error_price = 1;
-  SumRows* sums = nullptr;  // in place of labels; what is in it is taken
+  SumRows* sums = nullptr;    // in place of labels; what is in it is taken
   bool every_column = false;  // columns that split alike stay apart, and none is a view of another
 };
 

@@ -69,7 +69,8 @@ class Without final : public StumpSink {
            stumps_[(static_cast<std::size_t>(part - side_->trees.parts.data()) - first_part_) * n_features_ + feature];
   }
   void add_edge(const Edge& edge, u32 feature) {
-    const Part *const low = side_->trees.parts.data() + edge.at[0], *const high = side_->trees.parts.data() + edge.at[1];
+    const Part *const low = side_->trees.parts.data() + edge.at[0], *const high =
+                                                                        side_->trees.parts.data() + edge.at[1];
     for (const Part* a = low; a != low + edge.n[0]; ++a)
       for (const Part* b = high; b != high + edge.n[1]; ++b) {
         const i64 cost = a->cost + b->cost + price_;

@@ -1,5 +1,5 @@
-// Along a feature, the stumps that give a class to their low leaf reach up to the last of them, and those that give it to
-// their high leaf down to the first: two numbers decide for all rows.
+// Along a feature, the stumps that give a class to their low leaf reach up to the last of them, and those that give it
+// to their high leaf down to the first: two numbers decide for all rows (docs/theory/near-optimal-trees.md).
 #include "trees/near/decided_rows.hpp"
 
 #include <algorithm>
@@ -286,7 +286,7 @@ class Decided final : public StumpSink {
   const i64 price_;
   const u32 n_features_, n_classes_;
   const SideTrees* side_ = nullptr;
-  std::vector<std::size_t> open_;               // rows
+  std::vector<std::size_t> open_;                // rows
   std::vector<std::vector<u32>> below_, until_;  // of them, per feature
   std::vector<std::vector<std::uint8_t>> flag_;  // per class
   std::vector<std::uint8_t> here_;               // whether they reach a side of an edge

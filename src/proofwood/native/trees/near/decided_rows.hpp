@@ -20,5 +20,4 @@ struct PlacedRows {
 bool decide_rows(NearSearch& search, const std::atomic<int>& stop, const PlacedRows& rows,
                  std::vector<std::uint8_t>& possible);
 
-
 }  // namespace proofwood::trees::near

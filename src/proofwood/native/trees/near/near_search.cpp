@@ -32,12 +32,10 @@ void NearSearch::run() {
   bool whole = true;
   if (depth() == 1)
     whole = edges_.find_stumps(rows_, settings_.budget, shallow_);
-  else if (depth() == 2)
-    {
+  else if (depth() == 2) {
     KnownSplitsPtr known;
     whole = edges_.find(rows_, 0, settings_.budget, shallow_, known);
-  }
-  else if (depth() > 2)
+  } else if (depth() > 2)
     run_deep();
   done_ = whole && !shared_.stopped();
   if (!whole) shallow_ = {};
@@ -86,7 +84,8 @@ bool NearSearch::take_cut(Evaluated& evaluated) {
               level.low.leaf + level.high.leaf >= rows_.leaf};
   for (const std::size_t side : {0, 1}) {
     EdgeTrees& trees = cut.sides[side];
-    if (!edges_.find(*sides[side], best[side], cut.budget[side], trees, side == 0 ? evaluated.low_known : evaluated.high_known))
+    if (!edges_.find(*sides[side], best[side], cut.budget[side], trees,
+                     side == 0 ? evaluated.low_known : evaluated.high_known))
       return false;
     edges_found_ += trees.edges.size();
     trees.edges.shrink_to_fit();

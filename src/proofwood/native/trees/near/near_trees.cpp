@@ -12,8 +12,8 @@ constexpr i64 kDense = 4096;  // costs
 }  // namespace
 
 Count trees_of(const Tally& tally, i64 cost) {
-  const auto at =
-      std::lower_bound(tally.begin(), tally.end(), cost, [](const CostCount& c, i64 wanted) { return c.cost < wanted; });
+  const auto at = std::lower_bound(tally.begin(), tally.end(), cost,
+                                   [](const CostCount& c, i64 wanted) { return c.cost < wanted; });
   return at == tally.end() || at->cost != cost ? 0 : at->count;
 }
 

@@ -56,7 +56,7 @@ class Adder {
 // A root of trees of depth two, or of one: its sides are leaves and stumps.
 struct Edge {
   u32 feature, position;
-  std::array<i64, 2> leaf;  // what a leaf costs on either side
+  std::array<i64, 2> leaf;   // what a leaf costs on either side
   std::array<u32, 2> at, n;  // in EdgeTrees::parts: trees per cost of either side, a leaf before stumps of its cost
   bool dull;                 // two leaves get no row more right than one: this pair is no tree
 };

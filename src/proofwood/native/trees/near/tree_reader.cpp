@@ -143,8 +143,7 @@ const OpenTrees::Stumps* OpenTrees::stumps_of(std::size_t at) {
   });
   Stumps stumps;
   for (const auto& one : list.found)
-    stumps[one.side].push_back(
-        {search_.prices().error * one.wrong + search_.prices().leaf, one.feature, one.position});
+    stumps[one.side].push_back({search_.prices().error * one.wrong + search_.prices().leaf, one.feature, one.position});
   held_ += list.found.size();
   return &stumps_.emplace(at, std::move(stumps)).first->second;
 }

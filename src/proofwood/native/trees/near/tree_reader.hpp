@@ -46,7 +46,7 @@ class OpenTrees {
   Rows* rows_ = nullptr;
   const EdgeTrees* trees_ = nullptr;
   EdgeTrees made_;
-  bool begun_ = false;  // the finder
+  bool begun_ = false;                                 // the finder
   std::unordered_map<i64, std::vector<Count>> until_;  // per cost: trees up to each edge
   std::unordered_map<std::size_t, Stumps> stumps_;
   std::size_t held_ = 0;  // stumps
