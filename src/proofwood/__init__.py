@@ -44,6 +44,7 @@ Contents of the package:
                      :class:`Labels` has their names of columns and classes
 ``questions``        what every tree of a fit's scope must do: :class:`Flip`, :class:`PopulationBound`,
                      :class:`CarriedBound`
+``near_optimal``     :func:`near_optimal_trees`: all trees that are nearly as good as the best one
 ``comparison``       :func:`compare`: an optimal tree compared with other classifiers, on the same folds
 ``drift``            :class:`Drift`: new rows beside the training rows, at leaves and in columns
 ``report``           :func:`write_report`: a model, its proof, its errors and explained rows in one HTML file
@@ -95,6 +96,7 @@ if TYPE_CHECKING:
     from proofwood.explain.explanation import Explanation
     from proofwood.explain.proved_rules import proved_rules
     from proofwood.model.node_table import NodeTable
+    from proofwood.near_optimal import near_optimal_trees
     from proofwood.problem.tree import TreeProblem
     from proofwood.questions.carried import CarriedBound, RowFingerprints
     from proofwood.questions.flips import Flip
@@ -159,6 +161,7 @@ __all__ = [
     "export_text",
     "load",
     "load_dataset",
+    "near_optimal_trees",
     "plot_tree",
     "proved_rules",
     "read_columns",
@@ -189,6 +192,7 @@ _HOME = {
     "MinSamples": "estimators.constraints",
     "MinimalTreeClassifier": "estimators.minimal_tree",
     "ModelFileError": "estimators.storage",
+    "near_optimal_trees": "near_optimal",
     "NodeTable": "model.node_table",
     "OptimalBDDClassifier": "estimators.optimal_bdd",
     "OptimalDiagramClassifier": "estimators.optimal_diagram",

@@ -23,6 +23,45 @@ def bound_sized_trees(
 ) -> dict[str, Any]:
     """Whether some tree of a limited number of splits has fewer errors than a number."""
 
+class NearTrees:
+    """All trees up to depth three that cost at most a budget, by their parts."""
+
+    done: bool
+    stopped: int
+    seconds: float
+    def __init__(
+        self,
+        x: npt.NDArray[np.float64],
+        labels: npt.NDArray[np.int32],
+        n_classes: int,
+        weights: npt.NDArray[np.int64],
+        settings: dict[str, Any],
+        seconds: float | None,
+    ) -> None: ...
+    def counters(self) -> dict[str, int]:
+        """What the search counted."""
+
+    def tally(self) -> list[tuple[int, int]]:
+        """Costs, and how many trees have each, in order."""
+
+    def read(
+        self, high: npt.NDArray[np.uint64], low: npt.NDArray[np.uint64], seconds: float | None
+    ) -> npt.NDArray[np.int64] | None:
+        """Tests of the trees of these numbers, (n, 7, 3); None if it was stopped."""
+
+    def prints(
+        self, high: npt.NDArray[np.uint64], low: npt.NDArray[np.uint64], seconds: float | None
+    ) -> npt.NDArray[np.int64] | None:
+        """A number for the predictions of each tree; None if it was stopped."""
+
+    def avoiding(self, seconds: float | None) -> list[int] | None:
+        """How many trees do without each column; None if it was stopped."""
+
+    def decisions(
+        self, below: npt.NDArray[np.uint32], until: npt.NDArray[np.uint32], seconds: float | None
+    ) -> npt.NDArray[np.int64] | None:
+        """(n, n_classes) whether some tree gives the class to the row; None if it was stopped."""
+
 def instruction_sets() -> list[str]:
     """Instruction sets of the kernels that this machine can run."""
 

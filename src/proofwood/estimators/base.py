@@ -319,12 +319,17 @@ class ProvedLearner(FittedModel, Generic[Rows]):
             self.__dict__.pop("_deadline", None)
         if result.model is None:
             raise AssertionError(f"the engine returned no model, with status {result.status}")
+        self._take_result(result, problem, rows)
+        return problem
+
+    def _take_result(self, result: Result, problem: Any, rows: Rows) -> None:
+        """Set the fitted attributes of a model: with thresholds to read, counted on the training rows."""
+        assert result.model is not None
         self._keep_target(rows)
         model, to_low = self._finished(result.model, rows)
         self._keep(replace(result, model=model, scope=self._scope(problem, result)), model)
         self._tested = tested_columns(model, columns_counted(rows), self.schema_.columns)
         self._low_weight = None if model.is_tree else to_low
-        return problem
 
     def _finished(self, found: NodeTable, rows: Rows) -> tuple[NodeTable, FloatArray]:
         """A model with the thresholds, and the ways of missing and new values, that it is given; weight on low edges.

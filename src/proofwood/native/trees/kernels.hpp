@@ -79,6 +79,25 @@ struct LaneResult {
   std::int64_t leaf[2], stump[2], stump_all[2];
 };
 
+// A stump that a walk was asked for, after so many rows in the order of the feature. `sum`: two classes: of the signed
+// weights before it; many classes: the weight that it classifies right.
+struct StumpHit {
+  std::uint32_t position;
+  std::uint16_t lane, side;
+  std::int64_t sum;
+};
+
+// All stumps that are good enough, where `StumpState` has the best: per lane and side, two classes: those whose sum is
+// at least `from` or at most `until`; many classes: at least `from`. A stump counts where it splits the rows of its
+// side otherwise than the one before it.
+struct alignas(kVectorBytes) StumpWish {
+  unsigned char from[2][kVectorBytes], until[2][kVectorBytes];
+  StumpHit* hits;
+  std::size_t n_hits, room;
+  void (*full)(StumpWish&);  // called where there may be no room for those of one position; empties `hits`
+  std::uint32_t* words;      // many classes: 2 per segment
+};
+
 // Rows of unit weight and two classes in the order of one feature, for bounds of very many splits.
 struct CoarseRows {
   std::uint32_t n;
@@ -123,6 +142,9 @@ struct Kernels {
   void (*two_classes_levels)(const SortedRows&, const RowValues&, StumpState&);
   void (*many_classes_levels)(const SortedRows&, const RowValues&, StumpState&);
   void (*finish)(const StumpState&, bool two_classes, int lane, LaneResult&);
+  // Every stump that is good enough, with all boundaries as ends; null where lanes are narrow.
+  void (*find_two_classes)(const SortedRows&, const RowValues&, StumpWish&);
+  void (*find_many_classes)(const SortedRows&, const RowValues&, StumpWish&);
   // Sum of the lesser of a[i] and b[i]; n is a multiple of 8.
   std::int32_t (*sum_of_lesser)(std::uint32_t n, const std::int32_t* a, const std::int32_t* b);
   int coarse;  // splits of a coarse walk

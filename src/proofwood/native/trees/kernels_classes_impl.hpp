@@ -7,6 +7,8 @@
 // before each run, so that the backward walk, which has all but that, reads no masks. Where runs are short, each row is
 // one: longer ones would cost a mispredicted branch each.
 
+#include "trees/kernels_hits_impl.hpp"
+
 namespace proofwood::trees::PROOFWOOD_ISA {
 namespace {
 
@@ -17,12 +19,13 @@ constexpr std::uint32_t kLongRun = 2;  // rows
 enum class Counted { kUnit, kWeighted, kLimited };  // rows of unit weight; of any; with a minimum of leaves
 
 // Counts of one class in lanes of type T, of two in lanes of type S. With `kGap` both features of a column with gaps:
-// beside each best class of some rows, that of these and of the rows without a value.
-template <class T, class S, Counted kCounted, bool kLong, bool kGap>
+// beside each best class of some rows, that of these and of the rows without a value. With `kFind` it is not the best
+// stump that is wanted, but all that are good enough.
+template <class T, class S, Counted kCounted, bool kLong, bool kGap, bool kFind = false>
 class ClassWalk {
  public:
-  ClassWalk(const SortedRows& rows, const RowValues& values)
-      : rows_(rows), values_(values), weight_(static_cast<const T*>(values.weight)) {
+  ClassWalk(const SortedRows& rows, const RowValues& values, StumpWish* wish = nullptr)
+      : rows_(rows), values_(values), weight_(static_cast<const T*>(values.weight)), wish_(wish) {
     static_assert(sizeof(Run) <= sizeof(V) && !(kLimited && kGap));
     const std::size_t room = static_cast<std::size_t>(rows.n) + 2;
     prefix_ = static_cast<V*>(values.scratch);
@@ -61,6 +64,13 @@ class ClassWalk {
     W::store(state.best_some[1], some_high_);
   }
 
+  void find() {
+    forward();
+    need_low_ = L::load(wish_->from[0]);
+    need_high_ = L::load(wish_->from[1]);
+    backward();
+  }
+
  private:
   using L = Lanes<T>;
   using V = typename L::Vector;
@@ -76,6 +86,8 @@ class ClassWalk {
   const SortedRows& rows_;
   const RowValues& values_;
   const T* const weight_;
+  StumpWish* const wish_;
+  V need_low_{}, need_high_{};
   V* prefix_;  // 2 per segment: best class, low and high
   V* before_;  // per run: weight of its class on the low side
   Run* runs_;  // per run, where they are long
@@ -130,6 +142,13 @@ class ClassWalk {
     std::uint32_t i = 0;
     for (std::uint32_t segment = 0; segment < rows_.n_ends; ++segment) {
       const std::uint32_t start = i, end = rows_.ends[segment];
+      std::uint32_t some = 0, every = ~0u;  // of the masks, with `kFind`
+      const auto look = [&](std::uint32_t of) __attribute__((always_inline)) {
+        if constexpr (kFind) {
+          some |= values_.mask[of];
+          every &= values_.mask[of];
+        }
+      };
       while (i < end) {
         std::uint32_t row = rows_.order[i];
         const std::uint16_t c = values_.label[row];
@@ -137,10 +156,12 @@ class ClassWalk {
         before_[kLong ? n_runs_ : i] = low;
         T sum = weight(row);
         low = add(low, row, bits, one);
+        look(row);
         const bool first = i++ == start;
         if constexpr (kLong) {
           for (; i < end && values_.label[row = rows_.order[i]] == c; ++i) {
             low = add(low, row, bits, one);
+            look(row);
             sum = static_cast<T>(sum + weight(row));
           }
           runs_[n_runs_++] = {sum, c, first};
@@ -152,6 +173,10 @@ class ClassWalk {
       }
       prefix_[2 * segment] = best_low_;
       prefix_[2 * segment + 1] = best_high_;
+      if constexpr (kFind) {
+        wish_->words[2 * segment] = some;
+        wish_->words[2 * segment + 1] = every;
+      }
       if constexpr (kGap) {
         seen_[2 * segment] = with_low_;
         seen_[2 * segment + 1] = with_high_;
@@ -195,6 +220,7 @@ class ClassWalk {
     const V before_low = prefix_[2 * segment], before_high = prefix_[2 * segment + 1];
     const Wide low = pair(before_low, kGap ? with_low_ : best_low_);
     const Wide high = pair(before_high, kGap ? with_high_ : best_high_);
+    if constexpr (kFind) return note_good(segment, reinterpret_cast<V>(low), reinterpret_cast<V>(high));
     all_low_ = W::max(all_low_, low);
     all_high_ = W::max(all_high_, high);
     if constexpr (kGap) {
@@ -202,17 +228,35 @@ class ClassWalk {
       all_high_ = W::max(all_high_, pair(seen_[2 * segment + 1], best_high_));
     }
     if constexpr (kLimited) {
-      const V need = L::splat(static_cast<T>(values_.min_rows)), need_mass = L::splat(static_cast<T>(values_.min_mass));
-      const V* const seen = seen_ + 4 * segment;
-      const auto good = [&](V count_before, V count_all, V mass_before, V mass_all) {
-        return reinterpret_cast<V>((count_before >= need) & (count_all - count_before >= need) &
-                                   (mass_before >= need_mass) & (mass_all - mass_before >= need_mass));
-      };
-      const V good_low = good(seen[0], rows_low_, seen[2], mass_low_);
-      const V good_high = good(seen[1], rows_high_, seen[3], mass_high_);
+      const auto [good_low, good_high] = permitted(segment);
       some_low_ = W::max(some_low_, (low & good_low) | ~good_low);
       some_high_ = W::max(some_high_, (high & good_high) | ~good_high);
     }
+  }
+  // Whether both leaves of a stump after the segment hold enough, on either side.
+  struct Permitted {
+    V low, high;
+  };
+  PROOFWOOD_INLINE Permitted permitted(std::uint32_t segment) const {
+    const V need = L::splat(static_cast<T>(values_.min_rows)), need_mass = L::splat(static_cast<T>(values_.min_mass));
+    const V* const seen = seen_ + 4 * segment;
+    const auto good = [&](V count_before, V count_all, V mass_before, V mass_all) {
+      return reinterpret_cast<V>((count_before >= need) & (count_all - count_before >= need) &
+                                 (mass_before >= need_mass) & (mass_all - mass_before >= need_mass));
+    };
+    return {good(seen[0], rows_low_, seen[2], mass_low_), good(seen[1], rows_high_, seen[3], mass_high_)};
+  }
+  PROOFWOOD_INLINE void note_good(std::uint32_t segment, V low, V high) {
+    using M = Marks<T>;
+    const std::uint32_t* const words = wish_->words + 2 * segment;
+    M hit_low = M::low(words[0], L::bits()).reached(low, need_low_);
+    M hit_high = M::low(words[1], L::bits()).others().reached(high, need_high_);
+    if constexpr (kLimited) {
+      const auto [good_low, good_high] = permitted(segment);
+      hit_low = hit_low & M::of(good_low);
+      hit_high = hit_high & M::of(good_high);
+    }
+    note_hits<T>(*wish_, rows_.ends[segment], low, high, hit_low, hit_high);
   }
   PROOFWOOD_INLINE void count(std::uint32_t segment, std::uint32_t first, std::uint32_t end, V bits) {
     const T* const rows = static_cast<const T*>(values_.count);
@@ -256,6 +300,24 @@ void many_classes(const SortedRows& rows, const RowValues& values, StumpState& s
     walk_classes<T, T, Counted::kUnit>(rows, values, state);
   else
     walk_classes<T, T, Counted::kWeighted>(rows, values, state);
+}
+
+template <class T, Counted kCounted>
+void find_runs(const SortedRows& rows, const RowValues& values, StumpWish& wish) {
+  if (rows.n_ends < rows.n / kLongRun)
+    ClassWalk<T, T, kCounted, true, false, true>(rows, values, &wish).find();
+  else
+    ClassWalk<T, T, kCounted, false, false, true>(rows, values, &wish).find();
+}
+
+template <class T>
+void find_many_classes(const SortedRows& rows, const RowValues& values, StumpWish& wish) {
+  if (values.minimum)
+    find_runs<T, Counted::kLimited>(rows, values, wish);
+  else if (values.unit)
+    find_runs<T, Counted::kUnit>(rows, values, wish);
+  else
+    find_runs<T, Counted::kWeighted>(rows, values, wish);
 }
 
 // All lanes of a mask, where a vector of T holds fewer.

@@ -22,6 +22,9 @@ struct Lanes {
   static constexpr int kSize = kBytes < kRoom ? kBytes : kRoom;
   typedef T Vector __attribute__((vector_size(kSize)));
   typedef std::uint32_t Words __attribute__((vector_size(kSize)));
+#ifndef PROOFWOOD_WITH_INTRINSICS
+  typedef std::uint64_t LongWords __attribute__((vector_size(kSize)));
+#endif
   static constexpr int count = kSize / static_cast<int>(sizeof(T));
 
   // A mask word is copied to every 32-bit element. A lane of 8 or 16 bits sees its part of it, wider ones all of it.
@@ -445,6 +448,8 @@ constexpr Kernels table() {
   kernels.two_classes_levels = &two_classes_levels<T>;
   kernels.many_classes_levels = &many_classes_levels<T>;
   kernels.finish = &finish<T>;
+  kernels.find_two_classes = &find_two_classes<T>;
+  kernels.find_many_classes = &find_many_classes<T>;
   return kernels;
 }
 

@@ -49,6 +49,7 @@ struct Settings {
   Minimum minimum;
   i64 gap = 0;
   i64 start_upper = kInfinite;  // cost of a tree that the caller has
+  bool hand_on = false;         // bounds between neighbours at depth two, too, where walks are cheap
   bool bound_only = false;      // no trees are wanted but those cheaper than `start_upper`, at no depth
   int threads = 1;
   Rules rules;

@@ -37,7 +37,8 @@ class Solver {
   // Whether subproblems of a depth hand their bounds on to their neighbours: at depth two, and with two classes, a walk
   // over the rows costs less than the bounds that would save it.
   bool hands_on(int depth) const {
-    const bool walks_are_cheap = depth <= 2 && shared.table.n_classes <= 2 && !shared.settings.minimum.any();
+    const bool walks_are_cheap =
+        !shared.settings.hand_on && depth <= 2 && shared.table.n_classes <= 2 && !shared.settings.minimum.any();
     return shared.settings.rules.feature_bounds && (!walks_are_cheap || !shared.table.levels.empty());
   }
   void forget() {  // gives back its memory; nothing can be solved after it

@@ -91,7 +91,8 @@ struct StumpBatch {
     }
   }
 
-  void begin(const Rows& rows) {
+  // `narrow`: lanes may hold sums of blocks of rows only.
+  void begin(const Rows& rows, bool narrow = true) {
     const i64 largest = minimum.any() ? std::max<i64>({rows.counts.mass, rows.counts.count, minimum.rows, minimum.mass})
                                       : rows.counts.weight;
     kernels = select_kernels(isa, lane_bits, largest);
@@ -104,12 +105,12 @@ struct StumpBatch {
       }
     two = present <= 2;
     const bool has_gaps = find_apart(rows);
-    if (!minimum.any() && table.levels.empty()) {
+    if (narrow && !minimum.any() && table.levels.empty()) {
       values.heaviest = table.heaviest;
-      const Kernels* const narrow =
+      const Kernels* const narrower =
           two ? select_block_kernels(isa, lane_bits, *kernels, rows.n, largest, values.heaviest)
               : select_byte_kernels(isa, lane_bits, *kernels, rows.counts.heaviest_class());
-      if (narrow != nullptr) kernels = narrow;
+      if (narrower != nullptr) kernels = narrower;
     }
     if (!table.levels.empty()) groups.begin(table, rows);
     values.unit = table.unit;

@@ -238,7 +238,7 @@ bool splits_alike(const Column& a, const Column& b) {
 
 // Columns of one value cannot split; of columns that split alike the first one stays. Columns tested by sets are left
 // to `level_columns`, but for two levels: these have one split, which is a threshold.
-std::vector<u32> distinct_columns(const std::vector<Column>& columns, const std::vector<u32>& by_sets) {
+std::vector<u32> distinct_columns(const std::vector<Column>& columns, const std::vector<u32>& by_sets, bool all) {
   std::vector<u32> distinct;
   std::unordered_map<u64, std::vector<u32>> seen;
   for (u32 f = 0; f < columns.size(); ++f) {
@@ -246,7 +246,8 @@ std::vector<u32> distinct_columns(const std::vector<Column>& columns, const std:
     if (n_values < 2) continue;
     if (n_values > 2 && std::find(by_sets.begin(), by_sets.end(), f) != by_sets.end()) continue;
     auto& twins = seen[columns[f].fingerprint];
-    if (std::any_of(twins.begin(), twins.end(), [&](u32 g) { return splits_alike(columns[g], columns[f]); })) continue;
+    if (!all && std::any_of(twins.begin(), twins.end(), [&](u32 g) { return splits_alike(columns[g], columns[f]); }))
+      continue;
     twins.push_back(f);
     distinct.push_back(f);
   }
@@ -449,9 +450,10 @@ bool differ_in_gaps(const Ranks& low, const Ranks& high) {
 }
 
 // The two views of a column are neighbours.
-void find_views(Table& table) {
+void find_views(Table& table, bool none) {
   table.high_view.assign(table.n_features, kNoView);
   table.low_view.assign(table.n_features, kNoView);
+  if (none) return;
   for (u32 f = 0; f + 1 < table.n_features; ++f) {
     if (table.low_view[f] != kNoView || !differ_in_gaps(table.rank[f], table.rank[f + 1])) continue;
     table.high_view[f] = f + 1;
@@ -483,7 +485,7 @@ bool prepare(Table& table, const double* x, std::size_t n, std::size_t n_columns
   if (!rank_columns(columns, x, n, n_columns, threads, stop)) return false;
   table.x = x;
   table.n_columns = n_columns;
-  table.column = distinct_columns(columns, by_sets.columns);
+  table.column = distinct_columns(columns, by_sets.columns, targets.every_column);
   table.levels = level_columns(columns, x, n, by_sets);
   table.n_features = static_cast<u32>(table.column.size());
   table.n_classes = targets.n_classes;
@@ -501,7 +503,7 @@ bool prepare(Table& table, const double* x, std::size_t n, std::size_t n_columns
   merge_rows(table, merged, targets, weights, keep_counts);
   make_levels(table, columns);
   take_ranks(table, columns, threads);
-  find_views(table);
+  find_views(table, targets.every_column);
   return !stop.load();
 }
 

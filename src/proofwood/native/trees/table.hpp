@@ -105,7 +105,8 @@ struct Targets {
   const int* labels = nullptr;
   u32 n_classes = 1;
   i64 error_price = 1;
-  SumRows* sums = nullptr;  // in place of labels; what is in it is taken
+  SumRows* sums = nullptr;    // in place of labels; what is in it is taken
+  bool every_column = false;  // columns that split alike stay apart, and none is a view of another
 };
 
 // `x` is (n, n_columns), row after row, and must outlive the table. Returns false if `stop` was set meanwhile.

@@ -1,0 +1,11 @@
+"""All trees that are nearly as good as the best one: how many, each of them, and what they have in common.
+
+``posed`` reads the table and finds the best tree, ``trees`` is the set, ``tree`` one of its trees, ``picture`` draws
+it. The search is in :mod:`proofwood.engines.trees.near`.
+"""
+
+from proofwood.near_optimal.posed import near_optimal_trees
+from proofwood.near_optimal.tree import NearTree
+from proofwood.near_optimal.trees import NearOptimalTrees, WithoutColumn
+
+__all__ = ["NearOptimalTrees", "NearTree", "WithoutColumn", "near_optimal_trees"]

@@ -1,0 +1,78 @@
+"""The picture of a near-optimal set: trees of each cost, and how many of them test each column."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from proofwood.language import gettext, number
+from proofwood.printable import cut, printable
+from proofwood.result import figure
+from proofwood.show.palette import tint
+from proofwood.show.plot import GREY, INK, axes_for
+
+MOST_COLUMNS = 12
+"""The most columns of a picture: those that most trees test."""
+MOST_COSTS = 24
+"""The most costs that have a bar each; more are joined."""
+_BLUE = (0.0, 0.36, 0.58)
+_WIDEST = 24  # characters of a name
+_TEXT = 36  # characters below the bars
+
+
+def drawn(near: Any, ax: Any) -> Any:
+    """Draw a :class:`proofwood.NearOptimalTrees` on a pair of axes; None makes a new figure."""
+    if ax is None:
+        left = axes_for(None, (8.0, 3.4), (8.0, 3.4))
+        left.set_position((0.09, 0.17, 0.36, 0.73))
+        ax = left, left.figure.add_axes((0.68, 0.17, 0.28, 0.73))
+    costs, columns = ax
+    _draw_counts(costs, joined(near.counts), near)
+    _draw_columns(columns, near.importance())
+    for one in ax:
+        for side in ("top", "right"):
+            one.spines[side].set_visible(False)
+    return costs, columns
+
+
+def joined(counts: Mapping[float, int]) -> dict[float, int]:
+    """Numbers of trees of at most ``MOST_COSTS`` costs: neighbours are added up under the greater one."""
+    each = max(1, math.ceil(len(counts) / MOST_COSTS))
+    items = list(counts.items())
+    parts = [items[start : start + each] for start in range(0, len(items), each)]
+    return {part[-1][0]: sum(trees for _, trees in part) for part in parts}
+
+
+def _draw_counts(ax: Any, counts: Mapping[float, int], near: Any) -> None:
+    places = range(len(counts))
+    heights = [float(trees) for trees in counts.values()]
+    ax.bar(places, heights, width=0.8, color=tint(_BLUE, 0.75))
+    ax.set_yscale("log")
+    ax.set_ylim(0.5, 4 * max(heights, default=1.0))
+    if len(heights) <= 10:
+        for place, height in zip(places, heights, strict=True):
+            ax.annotate(_short(height), (place, height), ha="center", va="bottom", fontsize="x-small", color=INK)
+    texts = [figure(cost) for cost in counts]
+    step = max(1, math.ceil(len(texts) * (max(map(len, texts), default=0) + 1) / _TEXT))
+    ax.set_xticks(list(places)[::step], texts[::step])
+    ax.set_xlabel(near.optimum.result_.unit, parse_math=False)
+    ax.set_ylabel(gettext("trees"))
+    ax.set_title(near._counted(), fontsize="medium", loc="left")
+
+
+def _draw_columns(ax: Any, shares: Mapping[Any, float]) -> None:
+    shown = list(shares.items())[:MOST_COLUMNS][::-1]
+    ax.barh(range(len(shown)), [share for _, share in shown], color=tint(GREY, 0.5))
+    ax.set_yticks(range(len(shown)), [cut(printable(str(name)), _WIDEST) for name, _ in shown], parse_math=False)
+    ax.set_xlim(0, 1)
+    ax.set_xticks([0, 0.5, 1], ["0 %", "50 %", "100 %"])
+    ax.set_xlabel(gettext("share of the trees that test it"))
+
+
+def _short(height: float) -> str:
+    """A number of trees in a few characters."""
+    if height < 10_000:
+        return number(f"{height:,.0f}")
+    power = int(math.log10(height))
+    return f"{number(f'{height / 10**power:.1f}')}e{power}"

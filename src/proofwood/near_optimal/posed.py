@@ -1,0 +1,226 @@
+"""From a table to its near-optimal trees: the best tree, the budget, and warnings where a set says little."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from proofwood.arguments import is_integer
+from proofwood.engines.trees import solve
+from proofwood.engines.trees.near import DEEPEST, NearTrees
+from proofwood.estimators.base import fit_within
+from proofwood.estimators.optimal_tree import OptimalTreeClassifier
+from proofwood.estimators.tree_learner import PosedTree
+from proofwood.exceptions import DataError, DataWarning, OptimalityWarning
+from proofwood.hints import parameter
+from proofwood.near_optimal.tree import Source
+from proofwood.near_optimal.trees import NearOptimalTrees
+from proofwood.problem.objectives import TreeCost
+from proofwood.problem.tree import TreeProblem
+from proofwood.result import Limits, Status
+
+
+def near_optimal_trees(
+    X: Any,
+    y: Any,
+    *,
+    max_depth: int = 3,
+    alpha: float = 0.0,
+    slack: float = 3,
+    min_samples_leaf: int = 1,
+    min_weight_fraction_leaf: float = 0.0,
+    sample_weight: npt.ArrayLike | None = None,
+    class_weight: str | Mapping[Any, float] | None = None,
+    drop: Any = None,
+    time_limit: float | None = 60.0,
+    memory_limit: int | str | None = None,
+) -> NearOptimalTrees:
+    """All trees of a depth whose cost is at most that of the best tree and a slack.
+
+    A node of a tree is a column and a cut between two values that follow each other among the rows *of this node*: cuts
+    that divide its rows alike are one tree, whose threshold may be anywhere between the two values. A node that would
+    be a leaf without more errors is a leaf. Equal divisions by different columns are different trees.
+
+    Parameters
+    ----------
+    X : (n_samples, n_features) an array, or a pandas or polars frame, of finite numbers, dates or times
+    y : (n_samples,) labels of any type that can be sorted
+    max_depth : int from 0 to 3, default 3
+        Most tests on a path from the root to a leaf.
+    alpha : float in [0, 1], default 0.0
+        Price of each leaf beyond the first, as a share of the total weight.
+    slack : int or float, default 3
+        How much more than the best tree a tree may cost: an int is a number of errors, a float in [0, 1) a share of the
+        total weight.
+    min_samples_leaf : int, default 1
+        Least number of rows per leaf, without weights.
+    min_weight_fraction_leaf : float in [0, 0.5], default 0.0
+        Least share of the total weight per leaf.
+    sample_weight : (n_samples,) weight of each row, at least 0; rows of weight 0 are ignored
+    class_weight : dict from label to weight, "balanced" or None
+        Factor for the weight of each row of a class.
+    drop : list of indices or names, boolean mask, or None
+        Columns that no tree tests.
+    time_limit : float or None, default 60.0
+        Seconds for the best tree and the set. Where they are over before all trees are counted, the set has those that
+        were found, and ``exact`` is False.
+    memory_limit : int, str or None, default None
+        Most memory that the search may add to the process, in bytes or as text such as "4GB".
+
+    Returns
+    -------
+    NearOptimalTrees
+
+    Raises
+    ------
+    ValueError
+        On parameters or data that cannot be used; the message says what to do.
+    TimeoutError
+        If the best tree is not proved within the time limit: without it there is no slack to measure.
+    OverflowError
+        If more than 2**128 trees are within the slack.
+
+    Warns
+    -----
+    DataWarning
+        If the slack pays for one more leaf, or reaches the best tree of a depth less: then nearly every split is the
+        root of some tree, and numbers of trees say little. The message names a price and a least size of leaves.
+    OptimalityWarning
+        If a limit or Ctrl-C ended the count.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from proofwood import near_optimal_trees
+    >>> X, y = load_iris(return_X_y=True)
+    >>> near = near_optimal_trees(X, y, max_depth=2, slack=1)
+    >>> near.count, near.optimum.objective_
+    (262, 6.0)
+    """
+    started = time.monotonic()
+    _check_depth(max_depth)
+    learner = OptimalTreeClassifier(
+        max_depth,
+        alpha=alpha,
+        min_samples_leaf=min_samples_leaf,
+        min_weight_fraction_leaf=min_weight_fraction_leaf,
+        class_weight=class_weight,
+        drop=drop,
+        time_limit=time_limit,
+        memory_limit=memory_limit,
+    )
+    learner._check_shared_parameters()
+    with fit_within(memory_limit):
+        rows = learner._read_rows(X, y, sample_weight)
+        _check_columns(learner, rows.columns)
+        posed = learner._learn_rows(rows, started)
+        learner._finish(posed)
+        _check_proof(learner, posed.problem)
+        problem = posed.problem
+        best = problem.integer_cost(_over_views(posed, learner))
+        budget = best + slack_units(problem, slack)
+
+        def limits() -> Limits:
+            return Limits(seconds=None if time_limit is None else max(0.0, started + time_limit - time.monotonic()))
+
+        _warn_of_much(problem, best, budget, limits())
+        found = NearTrees.of(problem, budget, limits=limits())
+    if not found.exact:
+        warnings.warn(
+            f"the count stopped at a limit ({found.stopped_by}): there are at least {found.count:,} trees. Raise "
+            f"{parameter('time_limit')}, or take a smaller slack",
+            OptimalityWarning,
+            stacklevel=2,
+        )
+    return NearOptimalTrees(Source(learner, posed, rows, found), best, budget)
+
+
+def slack_units(problem: TreeProblem, slack: float) -> int:
+    """``slack`` as an integer cost, as ``max_gap`` is read: an int is a number of errors, a float in [0, 1) a share."""
+    wrong = f"{parameter('slack', slack)}: expected an int from 0, a number of errors, or a float in [0, 1), a share"
+    if isinstance(slack, (bool, np.bool_, str)) or slack < 0 or (not is_integer(slack) and not 0 <= slack < 1):
+        raise ValueError(wrong)
+    assert isinstance(problem.cost, TreeCost)
+    return problem.cost.gap_units(slack)
+
+
+def _check_depth(max_depth: int) -> None:
+    if not is_integer(max_depth) or not 0 <= max_depth <= DEEPEST:
+        raise ValueError(
+            f"{parameter('max_depth', max_depth)}: near-optimal trees are counted up to a depth of {DEEPEST}: expected "
+            f"an int from 0 to {DEEPEST}"
+        )
+
+
+def _check_columns(learner: OptimalTreeClassifier, columns: npt.NDArray[np.float64]) -> None:
+    """Raise DataError if a column is tested by sets of levels, or lacks values."""
+    schema = learner.schema_
+    for j in range(columns.shape[1]):
+        if j in schema.left_out:
+            continue
+        name = schema.columns[j].name if schema.by_name else j
+        if j in schema.nominal:
+            raise DataError(
+                f"column {name!r} holds categories: near-optimal trees are counted over numbers. Encode it as columns "
+                f"of 0 and 1, or pass {parameter('drop')} with its name"
+            )
+        if np.isnan(columns[:, j]).any():
+            raise DataError(
+                f"column {name!r} has missing values: near-optimal trees are counted over columns without gaps. Fill "
+                f"them, or pass {parameter('drop')} with its name"
+            )
+
+
+def _check_proof(learner: OptimalTreeClassifier, problem: TreeProblem) -> None:
+    if not problem.cost.exact:
+        raise ValueError(
+            "trees are counted where weights and the price of a leaf are exact: round sample_weight, class_weight or "
+            "alpha to fewer digits"
+        )
+    if learner.result_.status is not Status.OPTIMAL:
+        raise TimeoutError(
+            f"the best tree was not proved within {parameter('time_limit', learner.time_limit)}: it costs from "
+            f"{learner.lower_bound_:g} to {learner.objective_:g}. Raise the limit, or take a smaller max_depth"
+        )
+
+
+def _over_views(posed: PosedTree, learner: OptimalTreeClassifier) -> Any:
+    """The best tree with the numbers of the views in place of those of the columns."""
+    place = {view.column: v for v, view in enumerate(posed.views.views)}
+    model = learner.model_
+    return model.changed(feature=np.array([place.get(int(column), -1) for column in model.feature]))
+
+
+def _warn_of_much(problem: TreeProblem, best: int, budget: int, limits: Limits) -> None:
+    """Warn where the slack pays for a leaf more, or for a depth less."""
+    cost = problem.cost
+    slack = budget - best
+    if problem.max_depth == 0 or slack == 0:
+        return
+    reasons = []
+    if 0 < cost.leaf_price <= slack:
+        reasons.append("pays for one more leaf")
+    shallow = solve(replace(problem, max_depth=problem.max_depth - 1, max_gap=0), limits=limits)
+    if shallow.model is not None and problem.integer_cost(shallow.model) <= budget:
+        reasons.append(f"reaches the best tree of depth {problem.max_depth - 1}")
+    if not reasons:
+        return
+    share = Fraction(slack, cost.error_price * cost.total)
+    price = math.ceil(share * 1000 + Fraction(1, 10)) / 1000
+    rows = max(2 * problem.min_samples_leaf, problem.n_rows // 50, 2)
+    ways = f"{parameter('alpha', price)}, so that a leaf costs more than the slack" if price <= 1 else "a smaller slack"
+    warnings.warn(
+        DataWarning(
+            f"the slack {' and '.join(reasons)}: then nearly every split is the root of some tree, and numbers of "
+            f"trees say little. Try {ways}, or {parameter('min_samples_leaf', rows)}"
+        ),
+        stacklevel=3,
+    )

@@ -1,0 +1,127 @@
+"""One of the trees of a near-optimal set."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from proofwood.model.node_table import LEAF, IntArray, NodeTable
+from proofwood.result import ProgressEvent, Result, Status
+
+if TYPE_CHECKING:
+    from proofwood.engines.trees.near import NearTrees
+    from proofwood.estimators.classifier import ClassRows
+    from proofwood.estimators.optimal_tree import OptimalTreeClassifier
+    from proofwood.estimators.tree_learner import PosedTree
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """What the trees of a set have in common.
+
+    Parameters
+    ----------
+    optimum : the best tree, fitted
+    posed : the problem over the columns
+    rows : the training rows
+    found : the engine's set
+    """
+
+    optimum: OptimalTreeClassifier
+    posed: PosedTree
+    rows: ClassRows
+    found: NearTrees
+
+    def real(self, cost: int) -> Fraction:
+        """An integer cost of the engine in units of the objective."""
+        return self.posed.problem.cost.in_weight(cost)
+
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        """The columns that trees may test: their names, or their indices without names."""
+        names = getattr(self.optimum, "feature_names_in_", None)
+        return tuple(view.column if names is None else names[view.column] for view in self.posed.views.views)
+
+    def fitted(self, result: Result) -> OptimalTreeClassifier:
+        """The classifier of a result whose model is over the problem's columns."""
+        assert result.model is not None
+        tree = copy.copy(self.optimum)
+        tree._take_result(replace(result, model=self.posed.lifted(result.model)), self.posed, self.rows)
+        return tree
+
+
+@dataclass(frozen=True, eq=False)
+class NearTree:
+    """A tree of a near-optimal set. It is built when it is looked at.
+
+    Parameters
+    ----------
+    of : what it shares with the other trees of its set
+    number : its number in the order of cost; trees of equal cost are in the order of their root column and cut
+    objective : wrong training weight, plus the price of the leaves
+    tests : (7, 3) column or -1, and the places of the two values that a test separates; node ``i`` has the nodes
+        ``2 i + 1`` and ``2 i + 2`` below it
+    """
+
+    of: Source
+    number: int
+    objective: float
+    tests: IntArray
+
+    def __repr__(self) -> str:
+        names = ", ".join(map(str, self.columns)) or "no column"
+        return f"NearTree(number={self.number}, objective={self.objective:g}, n_leaves={self.n_leaves}: {names})"
+
+    @property
+    def n_leaves(self) -> int:
+        """The number of leaves."""
+        return int(np.count_nonzero(self.tests[:, 0] != LEAF)) + 1
+
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        """The columns that the tree tests, in the order of the table: their names, or their indices without names."""
+        views = np.unique(self.tests[self.tests[:, 0] != LEAF, 0])
+        return tuple(self.of.columns[view] for view in views.tolist())
+
+    @cached_property
+    def classifier(self) -> OptimalTreeClassifier:
+        """The tree as a fitted :class:`OptimalTreeClassifier`, with its objective and the bound of the optimum."""
+        best = self.of.optimum
+        result = best.result_
+        objective = max(self.objective, result.objective)
+        final = ProgressEvent(result.stats.seconds, objective, result.lower_bound)
+        return self.of.fitted(
+            replace(
+                result,
+                model=self.of.found.table_of(self.tests),
+                objective=objective,
+                status=Status.OPTIMAL if objective == result.lower_bound else Status.WITHIN_GAP,
+                trace=(final,),
+            )
+        )
+
+    @property
+    def model(self) -> NodeTable:
+        """The tree as a :class:`NodeTable`, with its thresholds and the training rows of each node."""
+        return self.classifier.model_
+
+    @property
+    def errors(self) -> float:
+        """Wrong training weight, without the price of the leaves."""
+        price = self.of.posed.problem.cost.real_price
+        return float(self.of.real(self.of.found.cost_of(self.number)) - price * (self.n_leaves - 1))
+
+    @property
+    def ties(self) -> int:
+        """The number of leaves in which two or more classes are the heaviest; the first of them is predicted."""
+        weight = self.model.weight[self.model.feature == LEAF]
+        return int(np.count_nonzero((weight == weight.max(axis=1, keepdims=True)).sum(axis=1) > 1))
+
+    def predict(self, X: Any) -> Any:
+        """Labels of rows ``X``, as :meth:`OptimalTreeClassifier.predict` gives them."""
+        return self.classifier.predict(X)

@@ -1,0 +1,220 @@
+"""``near_optimal_trees``: the public set."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from sklearn.datasets import load_breast_cancer, load_iris
+
+from proofwood import (
+    DataError,
+    DataWarning,
+    OptimalityWarning,
+    OptimalTreeClassifier,
+    near_optimal_trees,
+)
+from proofwood.near_optimal import NearOptimalTrees
+
+ROWS = 120
+
+
+@pytest.fixture(scope="module")
+def table() -> tuple[pd.DataFrame, Any]:
+    data = load_breast_cancer(as_frame=True)
+    X = data.frame.iloc[:ROWS][["mean radius", "mean texture", "mean smoothness", "mean area"]]
+    return X, np.array(["malignant", "benign"])[data.target[:ROWS]]
+
+
+@pytest.fixture(scope="module")
+def near(table: tuple[pd.DataFrame, Any]) -> NearOptimalTrees:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        return near_optimal_trees(*table, max_depth=2, slack=2)
+
+
+def test_every_tree_costs_what_it_is_said_to(near: NearOptimalTrees, table: tuple[pd.DataFrame, Any]) -> None:
+    X, y = table
+    assert near.exact
+    assert near.count == sum(near.counts.values()) > 20
+    best = near.optimum.objective_
+    before = best
+    for tree in near:
+        wrong = int(np.count_nonzero(tree.predict(X) != y))
+        assert tree.objective == tree.errors == wrong
+        assert before <= wrong <= best + 2 == near.budget
+        before = wrong
+    assert tree.number == near.count - 1
+    assert near[-1].number == near.count - 1
+
+
+def test_a_tree_is_a_fitted_classifier(near: NearOptimalTrees, table: tuple[pd.DataFrame, Any]) -> None:
+    tree = near[near.count - 1]
+    fitted = tree.classifier
+    assert isinstance(fitted, OptimalTreeClassifier)
+    assert fitted.status_ == "within_gap"
+    assert (fitted.objective_, fitted.lower_bound_) == (tree.objective, near.optimum.lower_bound_)
+    assert fitted.recount(*table) == tree.objective
+    assert tuple(fitted.tested_columns_) == tree.columns
+    assert tree.columns[0] in fitted.export_text()
+    assert near[0].classifier.status_ == "optimal"
+    assert near.optimum.objective_ == near[0].objective
+    assert tree.model.n_leaves == tree.n_leaves
+    assert tree.ties >= 0
+    assert "NearTree(number=" in repr(tree)
+
+
+def test_samples_are_uniform(near: NearOptimalTrees) -> None:
+    drawn = near.sample(20 * near.count, random_state=0)
+    hits = np.bincount([tree.number for tree in drawn], minlength=near.count)
+    assert stats.chisquare(hits).pvalue > 1e-4
+    again = near.sample(3, random_state=5)
+    assert [tree.number for tree in again] == [tree.number for tree in near.sample(3, random_state=5)]
+    assert near.sample(0) == []
+    with pytest.raises(ValueError, match="number of trees"):
+        near.sample(-1)
+
+
+def test_columns(near: NearOptimalTrees, table: tuple[pd.DataFrame, Any]) -> None:
+    X, y = table
+    share = near.importance()
+    for column in X.columns:
+        assert share[column] == sum(column in tree.columns for tree in near) / near.count
+        answer = near.without(column)
+        fitted = OptimalTreeClassifier(2, drop=[column]).fit(X, y)
+        assert answer.slack == answer.least_slack == fitted.objective_ - near.optimum.objective_
+        assert answer.possible == (share[column] < 1) == (answer.slack <= 2)
+        assert answer.tree.recount(X, y) == fitted.objective_
+        assert column not in answer.tree.tested_columns_
+        assert f"without {column}: {'yes' if answer.possible else 'no'}" in str(answer)
+    assert set(near.always_used()) == {column for column in X.columns if share[column] == 1}
+    with pytest.raises(ValueError, match="did you mean 'mean radius'"):
+        near.without("mean radiu")
+
+
+def test_decisions_are_those_of_all_trees(near: NearOptimalTrees, table: tuple[pd.DataFrame, Any]) -> None:
+    X, _ = table
+    found = near.decisions()
+    predicted = np.array([tree.predict(X) for tree in near])
+    for k, label in enumerate(near.optimum.classes_):
+        assert np.array_equal(found[:, k], (predicted == label).any(axis=0))
+    assert np.array_equal(near.decisions(X), found)
+    assert near.decisions(X.iloc[:0]).shape == (0, 2)
+    assert near.distinct() == len({tuple(row) for row in predicted})
+    new = X.iloc[:5] + 0.0004
+    for k, label in enumerate(near.optimum.classes_):  # a tree shows one threshold of each interval
+        assert np.all(near.decisions(new)[:, k] >= (np.array([t.predict(new) for t in near]) == label).any(axis=0))
+
+
+def test_the_first_that_fits(near: NearOptimalTrees) -> None:
+    assert near.first(lambda tree: True) is not None
+    found = near.first(lambda tree: "mean texture" not in tree.columns)
+    assert found is not None
+    assert all("mean texture" in tree.columns for tree in islice(near, found.number))
+    assert near.first(lambda tree: False) is None
+    with pytest.raises(LookupError, match="none of the first 3 trees"):
+        near.first(lambda tree: False, most=3)
+
+
+def test_what_it_says(near: NearOptimalTrees) -> None:
+    lines = near.summary().splitlines()
+    assert lines[0].startswith(f"{near.count:,} trees within 2 of the optimum")
+    assert len(lines) == len(near.counts) + 1
+    assert repr(near).startswith("<NearOptimalTrees: ")
+
+
+@pytest.mark.needs("matplotlib")
+def test_the_picture(near: NearOptimalTrees) -> None:
+    import matplotlib.pyplot as plt
+
+    counts, columns = near.plot()
+    assert len(counts.patches) == len(near.counts)
+    assert [text.get_text() for text in columns.get_yticklabels()] == list(near.importance())[::-1]
+    plt.close(counts.figure)
+
+
+def test_weights_prices_and_more_classes() -> None:
+    X, y = load_iris(return_X_y=True)
+    weights = np.where(y == 2, 2.0, 0.5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        near = near_optimal_trees(X, y, alpha=0.01, slack=0.02, max_depth=3, sample_weight=weights)
+    assert near.slack == pytest.approx(0.02 * weights.sum())
+    for tree in near.sample(20, random_state=1):
+        wrong = weights[tree.predict(X) != y].sum()
+        assert tree.errors == pytest.approx(wrong)
+        assert tree.objective == pytest.approx(wrong + 0.01 * weights.sum() * (tree.n_leaves - 1))
+        assert tree.classifier.recount(X, y, weights) == pytest.approx(tree.objective)
+
+
+def test_a_warning_names_a_price() -> None:
+    X, y = load_iris(return_X_y=True)
+    with pytest.warns(DataWarning, match=r"reaches the best tree of depth 1.*alpha=0\.667.*min_samples_leaf=3"):
+        near_optimal_trees(X, y, max_depth=2, slack=100)
+    with pytest.warns(DataWarning, match="pays for one more leaf"):
+        near_optimal_trees(X, y, max_depth=2, slack=3, alpha=0.01)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        near_optimal_trees(X, y, max_depth=2, slack=2, alpha=0.02)
+
+
+def test_small_depths_and_one_class() -> None:
+    X, y = load_iris(return_X_y=True)
+    for depth in (0, 1):
+        near = near_optimal_trees(X, y, max_depth=depth, slack=0)
+        assert near[0].objective == near.optimum.objective_
+        assert near[0].n_leaves == depth + 1
+    near = near_optimal_trees(X, np.zeros(len(y)), slack=0)
+    assert near.count == 1
+    assert near.decisions().all()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"max_depth": 4}, "up to a depth of 3"),
+        ({"max_depth": True}, "up to a depth of 3"),
+        ({"slack": -1}, "slack=-1: expected an int from 0"),
+        ({"slack": 1.5}, r"a float in \[0, 1\), a share"),
+        ({"slack": "much"}, "slack='much'"),
+        ({"alpha": 1 / 3e9 / 7}, "fewer digits"),
+    ],
+)
+def test_bad_parameters(given: dict[str, Any], message: str) -> None:
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=message):
+        near_optimal_trees(X, y, **given)
+
+
+def test_columns_that_are_not_covered(table: tuple[pd.DataFrame, Any]) -> None:
+    X, y = table
+    text = X.assign(site=np.where(np.arange(len(X)) % 3 == 0, "left", "right"))
+    with pytest.raises(DataError, match="column 'site' holds categories"):
+        near_optimal_trees(text, y)
+    gaps = X.assign(age=np.where(np.arange(len(X)) % 3 == 0, np.nan, 50.0 + np.arange(len(X)) % 7))
+    with pytest.raises(DataError, match="column 'age' has missing values"):
+        near_optimal_trees(gaps, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        near = near_optimal_trees(gaps, y, max_depth=1, slack=1, drop=["age"])
+        assert near.columns == tuple(X.columns)
+        assert near.first(lambda tree: "mean area" in tree.columns) is not None
+
+
+def test_limits() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.random((1500, 6))
+    y = X[:, 0] + rng.normal(0, 0.3, 1500) > 0.5
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        with pytest.warns(OptimalityWarning, match="at least"):
+            near = near_optimal_trees(X, y, slack=200, time_limit=2.0)
+    assert not near.exact
+    assert "at least" in near.summary()
+    with pytest.raises(TimeoutError, match="the best tree was not proved"):
+        near_optimal_trees(X, y, time_limit=1e-9)
