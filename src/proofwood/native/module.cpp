@@ -9,6 +9,7 @@ NB_MODULE(_native, module) {
   nanobind::set_leak_warnings(false);  // what lives at the end of the interpreter is not worth a word
   module.doc() = "Counting loops of proofwood: arrays in, arrays out.";
   proofwood::bind_trees(module);
+  proofwood::bind_monotone(module);
   proofwood::bind_minimal(module);
   proofwood::bind_subset(module);
   proofwood::bind_topology(module);
