@@ -23,6 +23,17 @@ def bound_sized_trees(
 ) -> dict[str, Any]:
     """Whether some tree of a limited number of splits has fewer errors than a number."""
 
+def solve_monotone_tree(
+    x: npt.NDArray[np.float64],
+    labels: npt.NDArray[np.int32],
+    weights: npt.NDArray[np.int64],
+    directions: list[int],
+    settings: dict[str, Any],
+    seconds: float | None,
+    progress: Callable[[float, int, int], None] | None,
+) -> dict[str, Any]:
+    """Tree of two classes of least cost whose class follows the directions of columns."""
+
 def instruction_sets() -> list[str]:
     """Instruction sets of the kernels that this machine can run."""
 

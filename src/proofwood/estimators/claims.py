@@ -15,9 +15,11 @@ import numpy as np
 
 from proofwood.estimators.base import ProvedLearner
 from proofwood.estimators.constraints import FairnessConstraint, MinSamples, checked
+from proofwood.estimators.monotone import directions_of, require_order
 from proofwood.estimators.number_learner import NumberLearner
 from proofwood.estimators.optimal_diagram import OptimalDiagramClassifier
 from proofwood.estimators.optimal_policy import OptimalPolicyTree
+from proofwood.estimators.optimal_tree import OptimalTreeClassifier
 from proofwood.estimators.reporting import COUNTS, SIZES
 from proofwood.estimators.tree_learner import TreeLearner
 from proofwood.model.node_table import LEAF, NodeTable
@@ -53,6 +55,8 @@ def require_consistent(estimator: ProvedLearner[Any]) -> None:
     _require_numbers(estimator)
     _require_edges(estimator.model_, estimator._low_weight)
     _require_limits(estimator)
+    if isinstance(estimator, OptimalTreeClassifier):
+        require_order(estimator.model_, directions_of(estimator.monotonic_cst, estimator.schema_))
     _require_action_limits(estimator)
     _require_objective(estimator)
     _require_status(estimator)

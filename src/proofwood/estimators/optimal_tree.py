@@ -15,9 +15,19 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from proofwood.arguments import choice, finite_array
+from proofwood.data.views import Views
+from proofwood.engines.trees.ordered import solve_ordered
 from proofwood.estimators.classifier import ClassRows, ProvedClassifier
 from proofwood.estimators.costs import AvoidableCosts, Costs, RowCosts, as_weights, cost_matrix, with_classes
 from proofwood.estimators.input import row_weights
+from proofwood.estimators.monotone import (
+    directions_of,
+    ordered,
+    plain_directions,
+    require_order,
+    require_ordered,
+    shown_directions,
+)
 from proofwood.estimators.reporting import COUNTS
 from proofwood.estimators.shared_docs import documented
 from proofwood.estimators.tree_learner import PosedTree, TreeLearner
@@ -25,6 +35,8 @@ from proofwood.hints import Hint
 from proofwood.language import gettext, number
 from proofwood.model import evaluate
 from proofwood.model.node_table import LEAF, FloatArray, IntArray
+from proofwood.parallel.search_file import SearchFile
+from proofwood.problem.class_limits import OrderedClasses
 from proofwood.problem.objectives import share_of
 from proofwood.problem.targets import ClassShares, Gini, LogLoss
 from proofwood.problem.tree import TreeProblem
@@ -74,6 +86,11 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
     min_samples_level : int or None, default None
         Levels of a text column with fewer rows are pooled: they go to the same side at every test, because the class
         shares of few rows are mostly noise. None: 30, or a fortieth of the rows if that is less. 1: no pooling.
+    monotonic_cst : array-like of -1, 0 and 1, dict from column to one of them, or None
+        The predicted class of two never falls (1) or never rises (-1) as the column rises, while all others stay; 0 or
+        no entry leaves the column free. In scikit-learn's form, for the second of the sorted labels. The tree is
+        optimal among all trees that keep this order and have a training row in each leaf; a leaf may then give the
+        class of fewer rows. For numbers without missing values, and criteria of errors.
     max_gap : int or float, default 0
         The search may stop with a tree that is at most this far from the optimum: an int is a number of errors, a float
         in [0, 1) a share of the total weight; with costs, log loss and Gini only a share, of what a single leaf costs.
@@ -123,6 +140,7 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
         min_samples_leaf: int = 1,
         min_weight_fraction_leaf: float = 0.0,
         min_samples_level: int | None = None,
+        monotonic_cst: Any = None,
         max_gap: float = 0,
         categorical_features: Any = None,
         drop: Any = None,
@@ -146,6 +164,7 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_samples_level = min_samples_level
+        self.monotonic_cst = monotonic_cst
         self.max_gap = max_gap
         self.categorical_features = categorical_features
         self.drop = drop
@@ -267,6 +286,29 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
             **self._limits_of_trees,
         )
 
+    def _posed(self, views: Views, given: ClassRows) -> PosedTree:
+        posed = super()._posed(views, given)
+        directions = directions_of(self.monotonic_cst, self.schema_)
+        if not any(directions) or given.n_classes < 2:
+            return posed
+        require_ordered(self, given, self.schema_)
+        return ordered(posed, directions)
+
+    def _scope(self, problem: PosedTree, result: Result) -> tuple[str, ...]:
+        order = shown_directions(directions_of(self.monotonic_cst, self.schema_), self.schema_, self.classes_)
+        return (*super()._scope(problem, result), *order)
+
+    @property
+    def _limits_tests(self) -> bool:  # type: ignore[override] # a threshold between two values is one number everywhere
+        return any(directions_of(self.monotonic_cst, self.schema_))
+
+    def _searched(
+        self, problem: TreeProblem, limits: Limits, progress: Progress | None, file: SearchFile | None
+    ) -> Result:
+        if isinstance(problem.target, OrderedClasses):
+            return solve_ordered(problem, limits=limits, progress=progress)
+        return super()._searched(problem, limits, progress, file)
+
     def _solve(self, problem: PosedTree, limits: Limits, progress: Progress | None) -> Result:
         result = super()._solve(problem, limits, progress)
         given, kept = problem.given, problem.problem.kept
@@ -283,9 +325,14 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
 
     def _finish(self, problem: PosedTree) -> None:
         self.unavoidable_cost_ = None
-        given = problem.given
+        given, target = problem.given, problem.problem.target
+        if isinstance(target, OrderedClasses):
+            require_order(self.model_, directions_of(self.monotonic_cst, self.schema_))
         if isinstance(given, ClassRows) and given.costs is not None:
             self.unavoidable_cost_ = float(np.sum(given.costs.values.min(axis=1) * given.real_weights))
+
+    def _parameters_to_save(self) -> dict[str, Any]:
+        return {**super()._parameters_to_save(), **plain_directions(self.monotonic_cst)}
 
     def _columns_to_save(self) -> dict[str, Any]:
         known = {} if self.unavoidable_cost_ is None else {"unavoidable_cost": self.unavoidable_cost_}

@@ -41,6 +41,7 @@ Asked read(const nb::dict& given) {
   settings.prices.leaf = reader.need<i64>("leaf_price", 0);
   settings.minimum.rows = reader.get("min_rows", settings.minimum.rows);
   settings.minimum.mass = reader.get("min_weight", settings.minimum.mass);
+  settings.gap = reader.get<i64>("gap", 0, 0);
   settings.start_upper = reader.get("start_upper", settings.start_upper);
   asked.known = reader.get<i64>("known", 0, 0);
   asked.rules.alone = reader.get("alone", true);

@@ -75,11 +75,11 @@ void MonotoneSearch::search_depth(int depth) {
   const bool last = depth == settings_.max_depth;
   Box box(table_.n_features);
   for (u32 f = 0; f < table_.n_features; ++f) box[f] = {0, table_.rank[f].n_values()};
-  i64 lower = std::max(last ? known_ : 0, bound(root_, depth, run_.upper()));
+  i64 lower = last && known_ > 0 ? known_ : bound(root_, depth, run_.upper());
   i64 step = std::max<i64>(1, settings_.prices.error * (root_.counts.weight / std::max<i64>(1, root_.n)));
   while (!stopped()) {
     if (last) run_.prove(lower);
-    if (lower >= run_.upper()) return;
+    if (lower >= run_.upper() - (last ? settings_.gap : 0)) return;
     const i64 below = std::min(run_.upper(), lower + step);
     const Answer found = best({root_, box, depth}, below, {});
     if (stopped()) {
@@ -185,7 +185,7 @@ MonotoneSearch::Answer MonotoneSearch::best(const Place& place, i64 below, const
       if (near.empty() && of.best.tree) return of.best;
     }
   }
-  if (place.depth >= 2 && bound(place.rows, place.depth, below) >= below) return {below, nullptr};
+  if (place.depth >= 2 && &place.rows != &root_ && bound(place.rows, place.depth, below) >= below) return {below, nullptr};
   Answer answer = best_among(place, below, near);
   if (remembered && near.empty() && !stopped() && may_keep(memory_.size())) {
     Known& known = memory_[key];
