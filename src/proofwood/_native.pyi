@@ -34,6 +34,16 @@ def solve_monotone_tree(
 ) -> dict[str, Any]:
     """Tree of two classes of least cost whose class follows the directions of columns."""
 
+def list_labelled_trees(
+    x: npt.NDArray[np.float64],
+    labels: npt.NDArray[np.int32],
+    weights: npt.NDArray[np.int64],
+    amounts: npt.NDArray[np.int64],
+    settings: dict[str, Any],
+    seconds: float | None,
+) -> dict[str, Any]:
+    """The best labelled tree under conditions on sums over its leaves of class one."""
+
 def instruction_sets() -> list[str]:
     """Instruction sets of the kernels that this machine can run."""
 

@@ -1,4 +1,7 @@
-"""Conditions on a tree of classes as a whole: directions of columns. A leaf then may give the class of fewer rows."""
+"""Conditions on a tree of classes as a whole: directions of columns, rates of groups.
+
+A leaf then may give the class of fewer rows.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,9 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.model.node_table import LEAF, FloatArray, NodeTable
+from proofwood.model.evaluate import predict
+from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
+from proofwood.problem.diagram import Rate
 from proofwood.problem.targets import Classes
 
 
@@ -33,6 +38,24 @@ class OrderedClasses(LimitedClasses):
     """
 
     directions: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class FairClasses(LimitedClasses):
+    """Two classes whose rates in groups are limited.
+
+    Parameters
+    ----------
+    codes, n_classes : as in the base class
+    rates : the limits, all of the same positive class
+    """
+
+    rates: tuple[Rate, ...] = ()
+
+    def broken(self, table: NodeTable, X: npt.ArrayLike, weights: IntArray) -> Rate | None:
+        """The first limit that a tree breaks on these rows; None if it keeps all."""
+        predicted = predict(table, X)
+        return next((rate for rate in self.rates if rate.slack(weights, predicted) < 0), None)
 
 
 def clashing_leaves(table: NodeTable, directions: tuple[int, ...]) -> tuple[int, int] | None:

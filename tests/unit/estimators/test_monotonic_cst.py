@@ -93,7 +93,7 @@ def test_other_forms_are_refused(given: Any, said: str) -> None:
 def test_columns_of_arrays_have_no_names() -> None:
     X, y = applicants(30)
     with pytest.raises(ValueError, match="have no names"):
-        OptimalTreeClassifier(monotonic_cst=[1, -1, 0]).fit(X.to_numpy(), y)
+        OptimalTreeClassifier(monotonic_cst=ORDER).fit(X.to_numpy(), y)
 
 
 def test_what_has_no_order_is_refused() -> None:

@@ -9,15 +9,6 @@ namespace proofwood::trees::monotone {
 
 namespace {
 
-constexpr i64 kAllBelow = -(i64{1} << 61);  // a gap with which all splits below the limit stay wanted
-
-Settings for_bounds(Settings settings) {
-  settings.canonical = false;
-  settings.rules.affordable = false;  // its trees of less depth say nothing of single splits
-  settings.start_upper = kInfinite;
-  return settings;
-}
-
 TreePtr leaf_tree(bool one) {
   static const TreePtr leaves[2] = {std::make_shared<Tree>(Tree{}), std::make_shared<Tree>(Tree{true, 0, 0, {}, {}})};
   return leaves[one ? 1 : 0];
@@ -51,11 +42,10 @@ MonotoneSearch::MonotoneSearch(Table table, const Settings& settings, const Mono
                                std::vector<int> directions, i64 known, std::atomic<int>& stop,
                                MonotoneRun::Clock::time_point started)
     : table_(std::move(table)),
-      settings_(for_bounds(settings)),
+      settings_(SplitLists::for_bounds(settings)),
       rules_(rules),
       order_(std::move(directions)),
-      shared_(table_, settings_, stop, started),
-      solver_(shared_),
+      lists_(table_, settings_, stop, started),
       run_(settings.start_upper, stop, started),
       known_(known) {
   root_.start(table_, settings_.isa);
@@ -94,10 +84,6 @@ void MonotoneSearch::search_depth(int depth) {
 
 // ------------------------------------------------------------------ bounds and splits of a set of rows
 
-i64 MonotoneSearch::bound(Rows& rows, int depth, i64 below) {
-  return solver_.solve(rows, depth, {.limit = below}).lower;
-}
-
 void MonotoneSearch::weigh_classes(const Rows& rows, u32 feature) {
   const u32* const order = rows.order(feature);
   for (const bool one : {false, true}) before_[one].assign(std::size_t{rows.n} + 1, 0);
@@ -107,54 +93,6 @@ void MonotoneSearch::weigh_classes(const Rows& rows, u32 feature) {
     before_[is_one][i + 1] = before_[is_one][i] + table_.weight[r];
     before_[!is_one][i + 1] = before_[!is_one][i];
   }
-}
-
-MonotoneSearch::Splits MonotoneSearch::splits(Rows& rows, int depth, i64 below) {
-  const Key key = key_of(rows, depth);
-  if (const auto known = listed_.find(key); known != listed_.end() && known->second.below >= below)
-    return known->second.splits;
-  auto found =
-      std::make_shared<std::vector<Split>>(rows.leaf == 0 ? all_splits(rows) : found_splits(rows, depth, below));
-  std::sort(found->begin(), found->end(), [](const Split& a, const Split& b) {
-    return std::tuple(a.low + a.high, a.feature, a.position) < std::tuple(b.low + b.high, b.feature, b.position);
-  });
-  if (!stopped() && may_keep(listed_.size())) listed_[key] = {below, found};
-  return found;
-}
-
-// Of rows of one class: they cost nothing without the condition.
-std::vector<MonotoneSearch::Split> MonotoneSearch::all_splits(Rows& rows) {
-  std::vector<Split> found;
-  for (u32 f = 0; f < rows.n_features; ++f)
-    for (u32 position = 1; position < rows.n; ++position)
-      if (rows.is_boundary(f, position) && shared_.may_split_at(rows, f, position))
-        found.push_back({f, position, 0, 0});
-  return found;
-}
-
-// The search without the condition, in which all splits that may cost less than `below` stay wanted.
-std::vector<MonotoneSearch::Split> MonotoneSearch::found_splits(Rows& rows, int depth, i64 below) {
-  const i64 price = settings_.prices.leaf;
-  if (depth == 2) {
-    solver_.solve_depth_two(rows, {.limit = below, .gap = kAllBelow}, false);
-  } else {
-    const Solution shallow = solver_.solve(rows, depth - 1, {.limit = below});
-    Subproblem& subproblem = solver_.begin(rows, depth, below, kAllBelow);
-    solver_.open(subproblem);
-    subproblem.set_base(shallow.relaxed, price);
-    Candidate candidate;
-    Evaluated evaluated;
-    while (!stopped() && subproblem.take(candidate)) {
-      solver_.evaluate(rows, depth, candidate, 0, evaluated);
-      subproblem.record(candidate, evaluated);
-    }
-  }
-  std::vector<Split> found;
-  for (const Point& point : solver_.level(depth).subproblem.queue.points)
-    if (point.evaluated && point.position > 0 && point.position < rows.n && point.total < below &&
-        shared_.may_split_at(rows, point.feature, point.position))
-      found.push_back({point.feature, point.position, point.low_side, point.high_side});
-  return found;
 }
 
 // A cut beside the end of a known leaf is never better than one at that end: ranges that meet do not overlap.
@@ -177,7 +115,7 @@ MonotoneSearch::Answer MonotoneSearch::best(const Place& place, i64 below, const
   for (const Leaf& leaf : outside)
     if (order_.clash(place.box, !leaf.one, leaf.box)) near.push_back(leaf);
   const bool remembered = rules_.memory && place.depth > 0;
-  const Key key = key_of(place.rows, place.depth);
+  const SplitLists::Key key = SplitLists::key_of(place.rows, place.depth);
   if (remembered) {
     if (const auto known = memory_.find(key); known != memory_.end()) {
       const Known& of = known->second;
@@ -185,9 +123,10 @@ MonotoneSearch::Answer MonotoneSearch::best(const Place& place, i64 below, const
       if (near.empty() && of.best.tree) return of.best;
     }
   }
-  if (place.depth >= 2 && &place.rows != &root_ && bound(place.rows, place.depth, below) >= below) return {below, nullptr};
+  if (place.depth >= 2 && &place.rows != &root_ && bound(place.rows, place.depth, below) >= below)
+    return {below, nullptr};
   Answer answer = best_among(place, below, near);
-  if (remembered && near.empty() && !stopped() && may_keep(memory_.size())) {
+  if (remembered && near.empty() && !stopped() && SplitLists::may_keep(memory_.size())) {
     Known& known = memory_[key];
     known.lower = std::max(known.lower, answer.cost);
     if (answer.tree) known.best = answer;
@@ -204,7 +143,7 @@ MonotoneSearch::Answer MonotoneSearch::best_among(const Place& place, i64 below,
   if (place.depth == 0 || place.rows.n < 2 || !settings_.minimum.may_split(place.rows.counts)) return best;
   if (place.depth == 1) return best_stump(place, std::move(best), near);
   const i64 price = settings_.prices.leaf;
-  const Splits found = splits(place.rows, place.depth, best.cost);
+  const SplitLists::List found = lists_.of(place.rows, place.depth, best.cost);
   for (const Split& split : *found) {
     if (stopped() || split.low + split.high + price >= best.cost) break;
     try_split(place, split, near, best);
@@ -251,7 +190,7 @@ MonotoneSearch::Answer MonotoneSearch::best_stump(const Place& place, Answer bes
         if (cost >= best.cost) continue;
         const u32 first = rank_at(rows, f, position - 1) + 1, last = rank_at(rows, f, position);
         const u32 cut = std::max(first, least);
-        if (cut > std::min(last, most) || !shared_.may_split_at(rows, f, position)) continue;
+        if (cut > std::min(last, most) || !lists_.may_split_at(rows, f, position)) continue;
         best = {cost, std::make_shared<Tree>(Tree{false, f, cut, leaf_tree(low_is_one), leaf_tree(!low_is_one)})};
       }
     }
@@ -264,7 +203,7 @@ void MonotoneSearch::try_split(const Place& place, const Split& split, const std
             last = rank_at(place.rows, f, split.position);
   Sides& parts = sides();
   const Deeper deeper(level_);
-  if (!place.rows.split(table_, f, split.position, parts.low, parts.high, scratch_, shared_.stop)) return;
+  if (!place.rows.split(table_, f, split.position, parts.low, parts.high, scratch_, lists_.stop())) return;
   std::vector<u32> possible = cuts(f, first, last, near);
   if (possible.empty()) possible.push_back(first);
   for (const u32 cut : possible) {
@@ -395,7 +334,7 @@ void MonotoneSearch::each(const Place& place, i64 spent, i64 rest, Enumeration& 
   }
   if (place.depth == 0 || place.rows.n < 2 || !settings_.minimum.may_split(place.rows.counts)) return;
   if (place.depth == 1) return each_stump(place, spent, rest, in, next);
-  const Splits found = splits(place.rows, place.depth, in.below - spent - rest);
+  const SplitLists::List found = lists_.of(place.rows, place.depth, in.below - spent - rest);
   for (const Split& split : *found) {
     if (stopped() || spent + rest + split.low + split.high + settings_.prices.leaf >= in.below) break;
     each_split(place, split, spent, rest, in, next);
@@ -413,7 +352,7 @@ void MonotoneSearch::each_split(const Place& place, const Split& split, i64 spen
   const bool low_first = direction == 0 || in.lower == (direction > 0);
   Sides& parts = sides();
   const Deeper deeper(level_);
-  if (!place.rows.split(table_, f, split.position, parts.low, parts.high, scratch_, shared_.stop)) return;
+  if (!place.rows.split(table_, f, split.position, parts.low, parts.high, scratch_, lists_.stop())) return;
   std::vector<u32> possible;
   if (direction == 0) {
     for (u32 cut = first; cut <= last; ++cut) possible.push_back(cut);
@@ -451,7 +390,7 @@ void MonotoneSearch::each_stump(const Place& place, i64 spent, i64 rest, Enumera
       const i64 rising = settings_.prices.error * (ones + before_[0][n] - zeros);
       const int direction = order_.direction(f);
       const i64 least = direction == 0 ? std::min(falling, rising) : direction > 0 ? rising : falling;
-      if (spent + rest + price + least < in.below && shared_.may_split_at(place.rows, f, position))
+      if (spent + rest + price + least < in.below && lists_.may_split_at(place.rows, f, position))
         found.push_back({f, position, rising, falling});
     }
   }

@@ -13,9 +13,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "common/memory.hpp"
 #include "trees/monotone/order.hpp"
-#include "trees/solver.hpp"
+#include "trees/split_lists.hpp"
 #include "trees/write_out.hpp"
 
 namespace proofwood::trees::monotone {
@@ -55,10 +54,6 @@ class MonotoneSearch {
   i64 n_solved() const { return n_solved_; }
 
  private:
-  struct Split {
-    u32 feature, position;
-    i64 low, high;  // bounds of both sides
-  };
   struct Answer {
     i64 cost = kInfinite;
     TreePtr tree;  // null: no tree is cheaper than was asked for
@@ -94,21 +89,11 @@ class MonotoneSearch {
     std::vector<Leaf>& fixed;  // with the leaves of the tree that is being built
   };
   using Next = std::function<void(i64 cost, const TreePtr& tree)>;
-  using Key = std::array<u64, 3>;
-  struct KeyHash {
-    std::size_t operator()(const Key& key) const { return key[0] ^ (key[2] * 0x9e3779b97f4a7c15u); }
-  };
-  static Key key_of(const Rows& rows, int depth) { return {rows.hash[0], rows.hash[1], static_cast<u64>(depth)}; }
-
   void search_depth(int depth);
-  i64 bound(Rows& rows, int depth, i64 below);
+  i64 bound(Rows& rows, int depth, i64 below) { return lists_.bound(rows, depth, below); }
   i64 leaf_cost(const Rows& rows, bool one) const {
     return settings_.prices.error * rows.counts.class_weight[one ? 0 : 1];
   }
-  using Splits = std::shared_ptr<const std::vector<Split>>;
-  Splits splits(Rows& rows, int depth, i64 below);
-  std::vector<Split> found_splits(Rows& rows, int depth, i64 below);
-  std::vector<Split> all_splits(Rows& rows);
   void weigh_classes(const Rows& rows, u32 feature);
 
   Answer best(const Place& place, i64 below, const std::vector<Leaf>& outside);
@@ -124,7 +109,6 @@ class MonotoneSearch {
   void each(const Place& place, i64 spent, i64 rest, Enumeration& in, const Next& next);
   void each_stump(const Place& place, i64 spent, i64 rest, Enumeration& in, const Next& next);
   void each_split(const Place& place, const Split& split, i64 spent, i64 rest, Enumeration& in, const Next& next);
-  bool may_keep(std::size_t kept) const { return kept < kMostKept && !memory_is_short(); }
 
   // The cuts between two ranks at which the leaves that are known can tell a difference.
   std::vector<u32> cuts(u32 feature, u32 first, u32 last, const std::vector<Leaf>& leaves) const;
@@ -132,29 +116,21 @@ class MonotoneSearch {
     while (sides_.size() <= level_) sides_.push_back(std::make_unique<Sides>());
     return *sides_[level_];
   }
-  bool stopped() const { return shared_.stopped(); }
-
-  static constexpr std::size_t kMostKept = std::size_t{1} << 20;
+  bool stopped() const { return run_.stopped(); }
 
   Table table_;
   Settings settings_;
   MonotoneRules rules_;
   Order order_;
   Rows root_;
-  Shared shared_;
-  Solver solver_;
+  SplitLists lists_;
   MonotoneRun run_;
   i64 known_;
   std::vector<std::unique_ptr<Sides>> sides_;
   std::size_t level_ = 0;
   Buffer<u32> scratch_;
   std::vector<i64> before_[2];  // weight of each class before a position in the order of a feature
-  std::unordered_map<Key, Known, KeyHash> memory_;
-  struct Listed {
-    i64 below = 0;
-    Splits splits;
-  };
-  std::unordered_map<Key, Listed, KeyHash> listed_;
+  std::unordered_map<SplitLists::Key, Known, SplitLists::KeyHash> memory_;
   i64 n_enumerated_ = 0, n_solved_ = 0;
 };
 
