@@ -42,6 +42,7 @@ Contents of the package:
                      :func:`proved_rules`: a few rules that are true of a model for all inputs
 ``show``             :func:`export_text`, :func:`export_graphviz`, :func:`plot_tree`, :func:`explain_path`;
                      :class:`Labels` has their names of columns and classes
+``questions``        what every tree of a fit's scope must do: :class:`Fairest`
 ``comparison``       :func:`compare`: an optimal tree compared with other classifiers, on the same folds
 ``drift``            :class:`Drift`: new rows beside the training rows, at leaves and in columns
 ``report``           :func:`write_report`: a model, its proof, its errors and explained rows in one HTML file
@@ -93,6 +94,7 @@ if TYPE_CHECKING:
     from proofwood.explain.proved_rules import proved_rules
     from proofwood.model.node_table import NodeTable
     from proofwood.problem.tree import TreeProblem
+    from proofwood.questions.fairest import Fairest
     from proofwood.report import write_report
     from proofwood.result import Limits, Part, ProgressEvent, Result, Stats, Status
     from proofwood.show.graphviz import export_graphviz
@@ -114,6 +116,7 @@ __all__ = [
     "EqualizedOdds",
     "Explainer",
     "Explanation",
+    "Fairest",
     "InfeasibleError",
     "Labels",
     "Limits",
@@ -167,6 +170,7 @@ _HOME = {
     "EqualizedOdds": "estimators.constraints",
     "Explainer": "explain.explainer",
     "Explanation": "explain.explanation",
+    "Fairest": "questions.fairest",
     "InfeasibleError": "exceptions",
     "Labels": "show.labels",
     "Limits": "result",

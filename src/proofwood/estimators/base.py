@@ -92,6 +92,12 @@ class TrainingRows(ABC):
         return self.columns[kept], self.real_weights[kept]
 
 
+def columns_counted(rows: TrainingRows) -> FloatArray:
+    """(n, n_columns) columns of the rows of positive weight."""
+    weights = rows.weights
+    return rows.columns if weights is None or weights.all() else rows.columns[weights > 0]
+
+
 @contextmanager
 def fit_within(memory_limit: int | str | None) -> Iterator[None]:
     """Limit the memory of a fit inside the ``with`` block; raise MemoryLimitError if the fit ends without a model."""
@@ -295,7 +301,7 @@ class ProvedLearner(FittedModel, Generic[Rows]):
         started : value of ``time.monotonic()`` at which the time limit starts
         constrain : adds constraints that need the labels to the problem
         """
-        columns, codes, weights = rows.columns, rows.codes, rows.weights
+        columns = rows.columns
         seconds = seconds_of(self.time_limit, self._n_values(columns))
         self._deadline = None if seconds is None else started + seconds
         try:
@@ -314,28 +320,38 @@ class ProvedLearner(FittedModel, Generic[Rows]):
         if result.model is None:
             raise AssertionError(f"the engine returned no model, with status {result.status}")
         self._keep_target(rows)
-        counted = columns if weights is None or weights.all() else columns[weights > 0]
+        model, to_low = self._finished(result.model, rows)
+        self._keep(replace(result, model=model, scope=self._scope(problem, result)), model)
+        self._tested = tested_columns(model, columns_counted(rows), self.schema_.columns)
+        self._low_weight = None if model.is_tree else to_low
+        return problem
+
+    def _finished(self, found: NodeTable, rows: Rows) -> tuple[NodeTable, FloatArray]:
+        """A model with the thresholds, and the ways of missing and new values, that it is given; weight on low edges.
+
+        Parameters
+        ----------
+        found : from a search
+        rows : the rows that it was searched on
+        """
         separated = placed(
-            result.model,
-            counted,
+            found,
+            columns_counted(rows),
             [column.kind for column in self.schema_.columns],
             rule=ThresholdRule(self.threshold_rule),
             of_tests=self._limits_tests,
         )
-        to_low = low_weights(separated, columns, codes, rows.real_weights)
+        to_low = low_weights(separated, rows.columns, rows.codes, rows.real_weights)
         model = with_directions(
             separated,
             self.schema_.gaps,
-            self._levels_seen(columns),
+            self._levels_seen(rows.columns),
             to_low.sum(axis=1),
             of_tests=self._limits_tests,
         )
         turned = model.low != separated.low  # sets of levels that were replaced by their complement
-        self._keep(replace(result, model=model, scope=self._scope(problem, result)), model)
-        self._tested = tested_columns(model, counted, self.schema_.columns)
         to_low[turned] = np.maximum(model.weight[turned] - to_low[turned], 0.0)
-        self._low_weight = None if model.is_tree else to_low
-        return problem
+        return model, to_low
 
     def _n_values(self, X: FloatArray) -> int:
         """Size of the table: rows times columns, where each level of a nominal column counts as one column."""

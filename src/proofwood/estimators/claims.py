@@ -300,7 +300,7 @@ def _require_status(estimator: ProvedLearner[Any]) -> None:
 
 def _asks_least_weight(estimator: ProvedLearner[Any]) -> bool:
     """Whether leaves or splits need a least weight. Rounding can then raise the cost by any amount."""
-    constraints = checked(getattr(estimator, "constraints", None) or ())
+    constraints = checked(estimator.constraints) if isinstance(estimator, OptimalDiagramClassifier) else ()
     return bool(getattr(estimator, "min_weight_fraction_leaf", 0)) or any(
         isinstance(one, MinSamples) for one in constraints
     )

@@ -385,7 +385,7 @@ class FairnessConstraint(Constraint):
 
     def _compared(self, groups: Groups) -> list[int]:
         """The codes of the groups to compare. Raise ValueError if they are fewer than two, too many, or unknown."""
-        if self.groups is None:
+        if self.groups is None or isinstance(self.groups, str):  # the name of their column, where a learner takes it
             present: list[int] = np.unique(groups.index).tolist()
             if len(present) < 2:
                 held = f"only the value {groups.values[present[0]]!r}" if present else "no value"

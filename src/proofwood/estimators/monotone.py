@@ -12,7 +12,7 @@ from proofwood.arguments import is_integer
 from proofwood.data.schema import Schema
 from proofwood.data.views import columns_named
 from proofwood.exceptions import DataError
-from proofwood.language import gettext
+from proofwood.language import marked
 from proofwood.model.node_table import NodeTable
 from proofwood.printable import shown
 from proofwood.problem.class_limits import OrderedClasses, clashing_leaves
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from proofwood.estimators.classifier import ClassRows
     from proofwood.estimators.tree_learner import PosedTree
 
+RISING = marked("trees whose class never goes from %(one)s to %(other)s with rising %(columns)s")
 _EXPECTED = (
     "expected -1, 0 or 1 for each column, or a dict such as {'income': 1}: 1, if the class must never fall as the "
     "column rises, -1, if it must never rise"
@@ -110,15 +111,12 @@ def shown_directions(directions: tuple[int, ...], schema: Schema, classes: Any) 
     """The order as texts of a scope."""
     if not any(directions) or len(classes) < 2:
         return ()
-    texts = (
-        (1, gettext("trees whose class never goes from %(one)s to %(zero)s with rising %(columns)s")),
-        (-1, gettext("trees whose class never goes from %(zero)s to %(one)s with rising %(columns)s")),
-    )
     found = []
-    for sign, text in texts:
+    for sign, one, other in ((1, 1, 0), (-1, 0, 1)):
         columns = [j for j, direction in enumerate(directions) if direction == sign]
         if columns:
-            found.append(text % {"one": classes[1], "zero": classes[0], "columns": columns_named(schema, columns)})
+            named = columns_named(schema, columns)
+            found.append(RISING % {"one": classes[one], "other": classes[other], "columns": named})
     return tuple(found)
 
 

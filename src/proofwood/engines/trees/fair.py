@@ -455,19 +455,20 @@ class LeastSum:
 
     Parameters
     ----------
-    table : the labelled tree
-    cost : what it costs, in the integer unit of the problem
-    greatest, lower : its greatest sum, and a bound on that of every tree within the cost
+    table : the labelled tree; None if none within the cost was found in time
+    greatest : its greatest sum
+    lower : bound on that of every tree within the cost
     stopped_by : None if the searches were completed
     n_searches : number of searches
+    seconds : that they took
     """
 
-    table: NodeTable
-    cost: int
-    greatest: Fraction
+    table: NodeTable | None
+    greatest: Fraction | None
     lower: Fraction
     stopped_by: str | None
     n_searches: int
+    seconds: float
 
 
 def least_sum(
@@ -477,7 +478,7 @@ def least_sum(
     scales: Sequence[Fraction],
     *,
     most: int,
-    start: NodeTable,
+    start: NodeTable | None = None,
     options: SearchOptions = DEFAULT_OPTIONS,
     limits: Limits = NO_LIMITS,
 ) -> LeastSum:
@@ -490,45 +491,55 @@ def least_sum(
     forms : (n_forms, n_rows) amounts of the rows that are predicted positive
     scales : of each form; its sum is multiplied by this
     most : integer cost
-    start : a labelled tree that costs at most that
+    start : a labelled tree that costs at most that; None to look for the cheapest one first
     options, limits : of the searches
     """
     clock = Clock(limits)
     trees = PricedTrees(problem, positive, forms, options, clock)
-    trees.note(start)
+    if start is not None:
+        trees.note(start)
 
     def greatest(values: Values) -> Fraction:
         return max(scale * total for scale, total in zip(scales, values.sums, strict=True))
 
-    def best() -> Values:
-        return min((values for values in trees.known if values.cost <= most), key=lambda v: (greatest(v), v.cost))
+    def best() -> Values | None:
+        within = (values for values in trees.known if values.cost <= most)
+        return min(within, key=lambda values: (greatest(values), values.cost), default=None)
+
+    def closed() -> bool:
+        found = best()
+        return found is not None and lower >= greatest(found)
 
     trees.helps = lambda values: values.cost <= most
     lower = Fraction(0)
     stopped = 0
     last = Prices(Fraction(1), (Fraction(0),) * len(scales))
-    shares: list[Fraction] | None = _first_shares(trees.values(start), scales)
     of_cost = Fraction(0)
     try:
+        if start is None:
+            trees.search(last)
+        shares: list[Fraction] | None = _first_shares(min(trees.known), scales)
         while shares is not None and trees.n_searches < MOST_SEARCHES:
             prices = Prices(of_cost, tuple(share * scale for share, scale in zip(shares, scales, strict=True)))
             lower = max(lower, trees.search(prices) - of_cost * most)
             stopped = trees.stopped
-            if stopped or lower >= greatest(best()):
+            if stopped or closed():
                 break
             last = prices
             shares, of_cost = _next_shares(trees, scales, most, lower)
-        if not stopped and lower < greatest(best()) and _close_sums(trees, scales, most, last, lower, greatest(best())):
-            lower = greatest(best())
-        stopped = stopped or trees.stopped
+        at_hand = best()
+        if not stopped and at_hand is not None and not closed():
+            if _close_sums(trees, scales, most, last, lower, greatest(at_hand)):
+                lower = min(greatest(values) for values in trees.known if values.cost <= most)
+            stopped = trees.stopped
     except ENDED as error:
         stopped = code_of(error)
     found = best()
-    complete = lower >= greatest(found)
-    stopped_by = ended_by(STOPPED_BY[stopped], complete=complete)
-    return LeastSum(
-        trees.known[found], found.cost, greatest(found), min(lower, greatest(found)), stopped_by, trees.n_searches
-    )
+    stopped_by = ended_by(STOPPED_BY[stopped], complete=closed())
+    if found is None:
+        return LeastSum(None, None, lower, stopped_by, trees.n_searches, clock.seconds)
+    top = greatest(found)
+    return LeastSum(trees.known[found], top, min(lower, top), stopped_by, trees.n_searches, clock.seconds)
 
 
 def _close_sums(
