@@ -433,13 +433,20 @@ class OptimalTreeClassifier(FairTrees, TreeLearner[ClassRows], ProvedClassifier)
         return float(np.sum(paid * rows.real_weights))
 
     def recount(
-        self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None, *, costs: npt.ArrayLike | None = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: npt.ArrayLike | None = None,
+        *,
+        costs: npt.ArrayLike | None = None,
+        sensitive_features: Any = None,
     ) -> float:
         """The objective of ``model_``, counted row by row without an engine. On training data it is ``objective_``.
 
         Parameters
         ----------
         X, y, sample_weight, costs : as given to :meth:`fit`
+        sensitive_features : accepted as in diagrams; limits on rates are no part of the objective
 
         Raises
         ------

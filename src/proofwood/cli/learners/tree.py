@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from proofwood.cli.corrections import label_of
+from proofwood.cli.learners.diagram import FAIR_OPTIONS, with_constraints
 from proofwood.cli.learners.option import CHECKPOINT, CV, FromTable, LearnerOptions, Option
 from proofwood.cli.options import count_or_share
 from proofwood.exceptions import DataError
@@ -69,13 +70,17 @@ def directions_of(text: str, columns: Sequence[str]) -> dict[str, int]:
 
 
 def _with_table(given: Mapping[str, Any], features: pl.DataFrame, labels: Any) -> FromTable:
-    found: dict[str, Any] = {}
+    fair = with_constraints(given, features, labels)
+    found = {name: value for name, value in fair.settings.items() if value}
     if "costs" in given:
         found["cost_matrix"] = costs_of(given["costs"], sorted(set(labels.tolist())))
     if "monotonic" in given:
         found["monotonic_cst"] = directions_of(given["monotonic"], features.columns)
-    return FromTable(found)
+    return FromTable(found, fit=fair.fit, drop=fair.drop)
 
+
+OF_ONE_TREE = ("monotonic", *(option.name for option in FAIR_OPTIONS))
+"""Options of a tree that the choice of a size by folds does not have."""
 
 TREE = LearnerOptions(
     (
@@ -105,6 +110,7 @@ TREE = LearnerOptions(
         CV,
         Option("max_gap", str, "Permitted distance to the optimum: errors (5) or a share (0.01).", "GAP", read=max_gap),
         CHECKPOINT,
+        *FAIR_OPTIONS,
     ),
     _with_table,
 )
