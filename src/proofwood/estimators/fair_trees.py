@@ -39,7 +39,7 @@ def tree_constraints(given: Any) -> tuple[tuple[FairnessConstraint, ...], str | 
     if not isinstance(listed, (list, tuple)):
         listed = checked(listed)
     named = [one.groups for one in listed if isinstance(one, FairnessConstraint) and isinstance(one.groups, str)]
-    checked([_without_column(one) for one in listed])
+    checked([one.unnamed if isinstance(one, FairnessConstraint) else one for one in listed])
     for one in listed:
         if not isinstance(one, FairnessConstraint):
             raise ValueError(f"{one!r} limits diagrams: for trees, set max_depth and min_samples_leaf")
@@ -48,13 +48,6 @@ def tree_constraints(given: Any) -> tuple[tuple[FairnessConstraint, ...], str | 
     if len(set(named)) > 1:
         raise ValueError(f"constraints compare the groups of different columns, {shown(sorted(set(named)))}: name one")
     return tuple(listed), named[0] if named else None
-
-
-def _without_column(given: Any) -> Any:
-    """The constraint as it is checked: without the column that it names."""
-    if isinstance(given, FairnessConstraint) and isinstance(given.groups, str):
-        return replace(given, groups=None)
-    return given
 
 
 def few_levels(schema: Schema) -> bool:
