@@ -1,4 +1,4 @@
-// Boxes of leaves, and when two leaves break the order of the classes (docs/theory/optimal-trees.md, "Monotone columns").
+// Boxes of leaves, and when two leaves break the order of classes (docs/theory/optimal-trees.md, "Monotone columns").
 //
 //   box of a leaf     from <= rank < until, per feature
 //   direction  1      the class must not fall as the column rises
