@@ -239,7 +239,7 @@ bool splits_alike(const Column& a, const Column& b) {
 
 // Columns of one value cannot split; of columns that split alike the first one stays. Columns tested by sets are left
 // to `level_columns`, but for two levels: these have one split, which is a threshold.
-// With directions, a column stands for another only if each tree could test it instead: it is free, or has its direction.
+// With directions, a column stands for another only if each tree could test it instead: free ones, or of its direction.
 std::vector<u32> distinct_columns(const std::vector<Column>& columns, const std::vector<u32>& by_sets,
                                   const std::vector<int>& directions) {
   const auto stands_for = [&](u32 g, u32 f) {
