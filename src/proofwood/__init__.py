@@ -43,7 +43,7 @@ Contents of the package:
 ``show``             :func:`export_text`, :func:`export_graphviz`, :func:`plot_tree`, :func:`explain_path`;
                      :class:`Labels` has their names of columns and classes
 ``questions``        what every tree of a fit's scope must do: :class:`Flip`, :class:`PopulationBound`,
-                     :class:`CarriedBound`
+                     :class:`CarriedBound`, :class:`Fairest`
 ``near_optimal``     :func:`near_optimal_trees`: all trees that are nearly as good as the best one
 ``comparison``       :func:`compare`: an optimal tree compared with other classifiers, on the same folds
 ``drift``            :class:`Drift`: new rows beside the training rows, at leaves and in columns
@@ -99,6 +99,7 @@ if TYPE_CHECKING:
     from proofwood.near_optimal import near_optimal_trees
     from proofwood.problem.tree import TreeProblem
     from proofwood.questions.carried import CarriedBound, RowFingerprints
+    from proofwood.questions.fairest import Fairest
     from proofwood.questions.flips import Flip
     from proofwood.questions.population import PopulationBound
     from proofwood.report import write_report
@@ -123,6 +124,7 @@ __all__ = [
     "EqualizedOdds",
     "Explainer",
     "Explanation",
+    "Fairest",
     "Flip",
     "InfeasibleError",
     "Labels",
@@ -183,6 +185,7 @@ _HOME = {
     "Explainer": "explain.explainer",
     "Explanation": "explain.explanation",
     "Flip": "questions.flips",
+    "Fairest": "questions.fairest",
     "InfeasibleError": "exceptions",
     "Labels": "show.labels",
     "Limits": "result",

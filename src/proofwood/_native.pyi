@@ -62,6 +62,27 @@ class NearTrees:
     ) -> npt.NDArray[np.int64] | None:
         """(n, n_classes) whether some tree gives the class to the row; None if it was stopped."""
 
+def solve_monotone_tree(
+    x: npt.NDArray[np.float64],
+    labels: npt.NDArray[np.int32],
+    weights: npt.NDArray[np.int64],
+    directions: list[int],
+    settings: dict[str, Any],
+    seconds: float | None,
+    progress: Callable[[float, int, int], None] | None,
+) -> dict[str, Any]:
+    """Tree of two classes of least cost whose class follows the directions of columns."""
+
+def list_labelled_trees(
+    x: npt.NDArray[np.float64],
+    labels: npt.NDArray[np.int32],
+    weights: npt.NDArray[np.int64],
+    amounts: npt.NDArray[np.int64],
+    settings: dict[str, Any],
+    seconds: float | None,
+) -> dict[str, Any]:
+    """The best labelled tree under conditions on sums over its leaves of class one."""
+
 def instruction_sets() -> list[str]:
     """Instruction sets of the kernels that this machine can run."""
 

@@ -386,11 +386,11 @@ def scope_of(
     if most == 1 and Limit.THRESHOLDS in words:
         words[Limit.THRESHOLDS] = ONE_THRESHOLD
     return tuple(
-        text % {"columns": _named(schema, found[limit]), "few": few, "n": most} for limit, text in words.items()
+        text % {"columns": columns_named(schema, found[limit]), "few": few, "n": most} for limit, text in words.items()
     )
 
 
-def _named(schema: Schema, columns: Collection[int]) -> str:
+def columns_named(schema: Schema, columns: Collection[int]) -> str:
     """The names of the columns in one text, or their numbers if the columns have no names."""
     names = [printable(schema.columns[j].name) if schema.by_name else f"column {j}" for j in columns]
     if len(names) <= MOST_NAMES:

@@ -15,9 +15,11 @@ import numpy as np
 
 from proofwood.estimators.base import ProvedLearner
 from proofwood.estimators.constraints import FairnessConstraint, MinSamples, checked
+from proofwood.estimators.monotone import directions_of, require_order
 from proofwood.estimators.number_learner import NumberLearner
 from proofwood.estimators.optimal_diagram import OptimalDiagramClassifier
 from proofwood.estimators.optimal_policy import OptimalPolicyTree
+from proofwood.estimators.optimal_tree import OptimalTreeClassifier
 from proofwood.estimators.reporting import COUNTS, SIZES
 from proofwood.estimators.tree_learner import TreeLearner
 from proofwood.model.node_table import LEAF, NodeTable
@@ -55,6 +57,8 @@ def require_consistent(estimator: ProvedLearner[Any]) -> None:
     _require_numbers(estimator)
     _require_edges(estimator.model_, estimator._low_weight)
     _require_limits(estimator)
+    if isinstance(estimator, OptimalTreeClassifier):
+        require_order(estimator.model_, directions_of(estimator.monotonic_cst, estimator.schema_))
     _require_action_limits(estimator)
     _require_objective(estimator)
     _require_status(estimator)
@@ -311,7 +315,7 @@ def _size(unit: str, table: NodeTable) -> float:
 
 def _asks_least_weight(estimator: ProvedLearner[Any]) -> bool:
     """Whether leaves or splits need a least weight. Rounding can then raise the cost by any amount."""
-    constraints = checked(getattr(estimator, "constraints", None) or ())
+    constraints = checked(estimator.constraints) if isinstance(estimator, OptimalDiagramClassifier) else ()
     return bool(getattr(estimator, "min_weight_fraction_leaf", 0)) or any(
         isinstance(one, MinSamples) for one in constraints
     )

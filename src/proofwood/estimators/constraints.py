@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from itertools import chain
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -253,6 +253,11 @@ class FairnessConstraint(Constraint):
             raise ValueError(f"{self!r}: groups must have at least two values, all different, to compare in pairs")
 
     @property
+    def unnamed(self) -> Self:
+        """The constraint without the column of groups that it names, which only trees take."""
+        return replace(self, groups=None) if isinstance(self.groups, str) else self
+
+    @property
     def price(self) -> Fraction | None:
         """``penalty`` as an exact fraction, equal to the decimal number that is printed for it."""
         return None if self.penalty is None else decimal(self.penalty)
@@ -333,7 +338,7 @@ class FairnessConstraint(Constraint):
         ValueError
             If lengths differ, the positive class is not clear, or no row of a group counts for its rate.
         """
-        self.check()
+        self.unnamed.check()
         true, predicted = np.asarray(y_true).reshape(-1), np.asarray(y_pred).reshape(-1)
         if true.size != predicted.size:
             raise ValueError(f"y_true has {true.size} labels and y_pred {predicted.size}: pass one per row in both")
@@ -385,7 +390,7 @@ class FairnessConstraint(Constraint):
 
     def _compared(self, groups: Groups) -> list[int]:
         """The codes of the groups to compare. Raise ValueError if they are fewer than two, too many, or unknown."""
-        if self.groups is None:
+        if self.groups is None or isinstance(self.groups, str):  # the name of their column, where a learner takes it
             present: list[int] = np.unique(groups.index).tolist()
             if len(present) < 2:
                 held = f"only the value {groups.values[present[0]]!r}" if present else "no value"

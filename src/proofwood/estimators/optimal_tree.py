@@ -16,10 +16,32 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from proofwood.arguments import choice, finite_array
+from proofwood.data.views import Views
+from proofwood.engines.trees.fair import solve_fair
+from proofwood.engines.trees.ordered import solve_ordered
 from proofwood.engines.trees.ratios import solve_ratio
 from proofwood.estimators.classifier import ClassRows, ProvedClassifier
 from proofwood.estimators.costs import AvoidableCosts, Costs, RowCosts, as_weights, cost_matrix, with_classes
+from proofwood.estimators.fair_trees import (
+    MEETING,
+    FairTrees,
+    attained,
+    constraints_from_plain,
+    constraints_in_plain,
+    few_levels,
+    limited,
+    sensitive_values,
+    tree_constraints,
+)
 from proofwood.estimators.input import row_weights
+from proofwood.estimators.monotone import (
+    directions_of,
+    ordered,
+    plain_directions,
+    require_order,
+    require_ordered,
+    shown_directions,
+)
 from proofwood.estimators.ratios import RATIOS, as_ratio, positive_code, ratio_of
 from proofwood.estimators.reporting import COUNTS
 from proofwood.estimators.shared_docs import documented
@@ -31,6 +53,7 @@ from proofwood.model import evaluate
 from proofwood.model.node_table import LEAF, FloatArray, IntArray
 from proofwood.parallel.search_file import SearchFile
 from proofwood.printable import printable
+from proofwood.problem.class_limits import FairClasses, OrderedClasses
 from proofwood.problem.objectives import share_of
 from proofwood.problem.targets import ClassShares, Gini, LogLoss
 from proofwood.problem.targets.ratios import Ratio, RatioClasses
@@ -43,7 +66,7 @@ CRITERIA = ("errors", "balanced_accuracy", *SHARES, *RATIOS)
 
 
 @documented
-class OptimalTreeClassifier(TreeQuestions, TreeLearner[ClassRows], ProvedClassifier):
+class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], ProvedClassifier):
     r"""Decision tree with provably the fewest training errors among all axis-aligned trees of its depth.
 
     Numeric columns are used without binning: every threshold between neighbouring values is a candidate. If values are
@@ -87,6 +110,16 @@ class OptimalTreeClassifier(TreeQuestions, TreeLearner[ClassRows], ProvedClassif
     min_samples_level : int or None, default None
         Levels of a text column with fewer rows are pooled: they go to the same side at every test, because the class
         shares of few rows are mostly noise. None: 30, or a fortieth of the rows if that is less. 1: no pooling.
+    monotonic_cst : array-like of -1, 0 and 1, dict from column to one of them, or None
+        The predicted class of two never falls (1) or never rises (-1) as the column rises, while all others stay; 0 or
+        no entry leaves the column free. In scikit-learn's form, for the second of the sorted labels. The tree is
+        optimal among all trees that keep this order and have a training row in each leaf; a leaf may then give the
+        class of fewer rows. For numbers without missing values, and criteria of errors.
+    constraints : constraint or sequence of constraints, default ()
+        Limits on the rates of groups that the tree must keep on the training rows, as in
+        :class:`OptimalDiagramClassifier`: ``DemographicParity(ratio=0.8)`` with ``sensitive_features`` of :meth:`fit`,
+        or ``DemographicParity("sex", ratio=0.8)`` for a column of the table. For two classes, and criteria of errors. A
+        leaf may then give the class of fewer rows.
     max_gap : int or float, default 0
         The search may stop with a tree that is at most this far from the optimum: an int is a number of errors, a float
         in [0, 1) a share of the total weight; with costs, log loss and Gini only a share, of what a single leaf costs.
@@ -105,6 +138,8 @@ class OptimalTreeClassifier(TreeQuestions, TreeLearner[ClassRows], ProvedClassif
     unavoidable_cost_ : float or None
         With costs: what the rows cost if each has its cheapest class. The total cost is this and the objective, less
         the price of the leaves.
+    fairness_ : dict
+        The least ratio of two rates on the training rows, by ``repr`` of each constraint.
     model_, result_, objective_ : as in every learner
         The objective is the wrong training weight plus the price of the leaves.
     lower_bound_, gap_, status_, trace_, feature_importances_, tested_columns_, loaded_ : as in every learner
@@ -138,6 +173,8 @@ class OptimalTreeClassifier(TreeQuestions, TreeLearner[ClassRows], ProvedClassif
         min_samples_leaf: int = 1,
         min_weight_fraction_leaf: float = 0.0,
         min_samples_level: int | None = None,
+        monotonic_cst: Any = None,
+        constraints: Any = (),
         max_gap: float = 0,
         categorical_features: Any = None,
         drop: Any = None,
@@ -163,6 +200,8 @@ class OptimalTreeClassifier(TreeQuestions, TreeLearner[ClassRows], ProvedClassif
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_samples_level = min_samples_level
+        self.monotonic_cst = monotonic_cst
+        self.constraints = constraints
         self.max_gap = max_gap
         self.categorical_features = categorical_features
         self.drop = drop
@@ -181,7 +220,13 @@ class OptimalTreeClassifier(TreeQuestions, TreeLearner[ClassRows], ProvedClassif
 
     @documented
     def fit(
-        self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None, *, costs: npt.ArrayLike | None = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: npt.ArrayLike | None = None,
+        *,
+        costs: npt.ArrayLike | None = None,
+        sensitive_features: Any = None,
     ) -> Self:
         """Learn from rows ``X`` with labels ``y``.
 
@@ -192,6 +237,7 @@ class OptimalTreeClassifier(TreeQuestions, TreeLearner[ClassRows], ProvedClassif
         y, sample_weight : as in every learner
         costs : (n_samples, n_classes) what each class costs for each row, in the order of the sorted labels; replaces
             ``cost_matrix``
+        sensitive_features : (n_samples,) group of each row, for ``constraints``; it need not be a column of ``X``
 
         Returns
         -------
@@ -207,8 +253,23 @@ class OptimalTreeClassifier(TreeQuestions, TreeLearner[ClassRows], ProvedClassif
         OptimalityWarning
             If a limit or Ctrl-C ended the search before the proof. The estimator then has the best model found so far.
         """
+        constraints, column = tree_constraints(self.constraints)
+        groups = sensitive_values(X, column, sensitive_features)
+        if groups is not None and not constraints:
+            raise ValueError(
+                "sensitive_features is given, but no constraint compares groups: add one, such as "
+                "constraints=[DemographicParity(ratio=0.8)] (with ratio=0 the rates are only reported), or leave it out"
+            )
+
+        def constrain(posed: PosedTree, given: ClassRows) -> PosedTree:
+            posed, self._compared = limited(posed, self, given, constraints, groups)
+            return posed
+
         with self._given(costs):
-            self._fit(X, y, sample_weight)
+            try:
+                self._fit(X, y, sample_weight, constrain if constraints else None)
+            finally:
+                self.__dict__.pop("_compared", None)
         return self
 
     @contextmanager
@@ -274,6 +335,8 @@ class OptimalTreeClassifier(TreeQuestions, TreeLearner[ClassRows], ProvedClassif
         return as_ratio(self.criterion, self.beta, self.pos_label)
 
     def _tests_sets(self, given: ClassRows) -> bool:
+        if tree_constraints(self.constraints)[0] and (few_levels(self.schema_) or self.max_depth <= 1):
+            return False  # all sets as columns; the order of levels by their shares does not suffice under limits
         return self.criterion not in SHARES and (given.costs is None or given.costs.factors is not None)
 
     def _posed_rows(self, X: FloatArray, given: ClassRows, by_sets: Collection[int]) -> TreeProblem:
@@ -293,11 +356,33 @@ class OptimalTreeClassifier(TreeQuestions, TreeLearner[ClassRows], ProvedClassif
         positive = positive_code(self.criterion, self.pos_label, given.classes, problem.codes)
         return replace(problem, target=RatioClasses(problem.codes, 2, ratio, positive, permitted))
 
+    def _posed(self, views: Views, given: ClassRows) -> PosedTree:
+        posed = super()._posed(views, given)
+        directions = directions_of(self.monotonic_cst, self.schema_)
+        if not any(directions) or given.n_classes < 2:
+            return posed
+        require_ordered(self, given, self.schema_)
+        return ordered(posed, directions)
+
+    def _scope(self, problem: PosedTree, result: Result) -> tuple[str, ...]:
+        order = shown_directions(directions_of(self.monotonic_cst, self.schema_), self.schema_, self.classes_)
+        constraints = " and ".join(map(repr, tree_constraints(self.constraints)[0]))
+        meeting = (MEETING % {"constraints": constraints},) if constraints else ()
+        return (*super()._scope(problem, result), *order, *meeting)
+
+    @property
+    def _limits_tests(self) -> bool:  # type: ignore[override] # a threshold between two values is one number everywhere
+        return any(directions_of(self.monotonic_cst, self.schema_))
+
     def _searched(
         self, problem: TreeProblem, limits: Limits, progress: Progress | None, file: SearchFile | None
     ) -> Result:
         if isinstance(problem.target, RatioClasses):
             return solve_ratio(problem, limits=limits, progress=progress, checkpoint=file)
+        if isinstance(problem.target, OrderedClasses):
+            return solve_ordered(problem, limits=limits, progress=progress)
+        if isinstance(problem.target, FairClasses):
+            return solve_fair(problem, limits=limits, progress=progress)
         return super()._searched(problem, limits, progress, file)
 
     def _solve(self, problem: PosedTree, limits: Limits, progress: Progress | None) -> Result:
@@ -316,12 +401,32 @@ class OptimalTreeClassifier(TreeQuestions, TreeLearner[ClassRows], ProvedClassif
 
     def _finish(self, problem: PosedTree) -> None:
         self.unavoidable_cost_ = None
-        given = problem.given
+        given, target = problem.given, problem.problem.target
+        if isinstance(target, OrderedClasses):
+            require_order(self.model_, directions_of(self.monotonic_cst, self.schema_))
+        if isinstance(target, FairClasses) and target.broken(self.model_, problem.X, problem.problem.weights):
+            raise AssertionError("the tree breaks a constraint")
+        self.fairness_ = {}
+        if "_compared" in vars(self):
+            asked = tree_constraints(self.constraints)[0]
+            self.fairness_ = attained(self.model_, problem, asked, self._compared, self.classes_)
         if isinstance(given, ClassRows) and given.costs is not None:
             self.unavoidable_cost_ = float(np.sum(given.costs.values.min(axis=1) * given.real_weights))
 
+    def _parameters_to_save(self) -> dict[str, Any]:
+        constraints = {"constraints": constraints_in_plain(self.constraints)}
+        return {**super()._parameters_to_save(), **plain_directions(self.monotonic_cst), **constraints}
+
+    @classmethod
+    def _parameters_from(cls, saved: Mapping[str, Any]) -> dict[str, Any]:
+        constraints = constraints_from_plain(saved.get("constraints", ()))
+        tree_constraints(constraints)
+        return super()._parameters_from({**saved, "constraints": constraints})
+
     def _columns_to_save(self) -> dict[str, Any]:
-        known = {} if self.unavoidable_cost_ is None else {"unavoidable_cost": self.unavoidable_cost_}
+        known: dict[str, Any] = {} if self.unavoidable_cost_ is None else {"unavoidable_cost": self.unavoidable_cost_}
+        if self.fairness_:
+            known["fairness"] = self.fairness_
         return {**super()._columns_to_save(), **known}
 
     def _restore_columns(self, saved: Mapping[str, Any]) -> None:
@@ -330,6 +435,10 @@ class OptimalTreeClassifier(TreeQuestions, TreeLearner[ClassRows], ProvedClassif
         if cost is not None and (type(cost) not in (int, float) or not math.isfinite(cost)):
             raise ValueError(f"unavoidable_cost is {cost!r}, expected a number")
         self.unavoidable_cost_ = cost
+        self.fairness_ = {str(name): float(ratio) for name, ratio in saved.get("fairness", {}).items()}
+        asked = tree_constraints(self.constraints)[0]
+        if set(self.fairness_) != set(map(repr, asked)) or not all(0 <= r <= 1 for r in self.fairness_.values()):
+            raise ValueError("fairness does not have a ratio from 0 to 1 for each constraint")
 
     def cost(
         self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None, *, costs: npt.ArrayLike | None = None
@@ -351,13 +460,20 @@ class OptimalTreeClassifier(TreeQuestions, TreeLearner[ClassRows], ProvedClassif
         return float(np.sum(paid * rows.real_weights))
 
     def recount(
-        self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None, *, costs: npt.ArrayLike | None = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: npt.ArrayLike | None = None,
+        *,
+        costs: npt.ArrayLike | None = None,
+        sensitive_features: Any = None,
     ) -> float:
         """The objective of ``model_``, counted row by row without an engine. On training data it is ``objective_``.
 
         Parameters
         ----------
         X, y, sample_weight, costs : as given to :meth:`fit`
+        sensitive_features : accepted as in diagrams; limits on rates are no part of the objective
 
         Raises
         ------
@@ -409,6 +525,9 @@ class OptimalTreeClassifier(TreeQuestions, TreeLearner[ClassRows], ProvedClassif
                 "balanced accuracy %(share)s, %(errors)s", share=number(f"{right:.4f}"), errors=super()._fit_text()
             )
         return super()._fit_text()
+
+    def _facts(self) -> list[tuple[str, str]]:
+        return [*super()._facts(), *self._constraint_facts()]
 
     def _claim(self) -> str:
         if self.criterion == "balanced_accuracy" and not self.alpha:

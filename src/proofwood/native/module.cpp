@@ -10,6 +10,8 @@ NB_MODULE(_native, module) {
   module.doc() = "Counting loops of proofwood: arrays in, arrays out.";
   proofwood::bind_trees(module);
   proofwood::bind_near(module);
+  proofwood::bind_monotone(module);
+  proofwood::bind_fair(module);
   proofwood::bind_minimal(module);
   proofwood::bind_subset(module);
   proofwood::bind_topology(module);

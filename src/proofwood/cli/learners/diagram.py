@@ -36,7 +36,7 @@ def widths(text: str) -> tuple[int, ...]:
         ) from None
 
 
-def _with_table(given: Mapping[str, Any], features: pl.DataFrame, labels: Any) -> FromTable:
+def with_constraints(given: Mapping[str, Any], features: pl.DataFrame, labels: Any) -> FromTable:
     """The constraints, and the sensitive column for ``fit``; without ``--keep-sensitive`` it is not a feature."""
     found, sensitive = _constraints(given, features.columns, sorted(set(labels.tolist())))
     if sensitive is None:
@@ -131,6 +131,22 @@ def _number(text: str) -> float:
     return number
 
 
+FAIR_OPTIONS = (
+    Option(
+        "demographic_parity",
+        str,
+        "Equal rates of positive predictions of groups.",
+        FAIR,
+        needs_table=True,
+    ),
+    Option("equal_opportunity", str, "Equal true positive rates of groups.", FAIR, needs_table=True),
+    Option("predictive_equality", str, "Equal false positive rates of groups.", FAIR, needs_table=True),
+    Option("equalized_odds", str, "Equal true and false positive rates of groups.", FAIR, needs_table=True),
+    Option("positive", str, "The favourable class, if there are more than two.", "LABEL", needs_table=True),
+    Option("keep_sensitive", bool, "Let the model test the column of the groups, too.", needs_table=True),
+)
+"""Options of constraints on rates, of trees and of diagrams."""
+
 DIAGRAM = LearnerOptions(
     (
         Option("widths", str, "Most splits of each layer, such as 1,2,4,4.", "N,N,...", read=widths),
@@ -155,18 +171,7 @@ DIAGRAM = LearnerOptions(
             "N",
             needs_table=True,
         ),
-        Option(
-            "demographic_parity",
-            str,
-            "Equal rates of positive predictions of groups.",
-            FAIR,
-            needs_table=True,
-        ),
-        Option("equal_opportunity", str, "Equal true positive rates of groups.", FAIR, needs_table=True),
-        Option("predictive_equality", str, "Equal false positive rates of groups.", FAIR, needs_table=True),
-        Option("equalized_odds", str, "Equal true and false positive rates of groups.", FAIR, needs_table=True),
-        Option("positive", str, "The favourable class, if there are more than two.", "LABEL", needs_table=True),
-        Option("keep_sensitive", bool, "Let the model test the column of the groups, too.", needs_table=True),
+        *FAIR_OPTIONS,
     ),
-    _with_table,
+    with_constraints,
 )

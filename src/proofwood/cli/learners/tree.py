@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from proofwood.cli.corrections import label_of
+from proofwood.cli.learners.diagram import FAIR_OPTIONS, with_constraints
 from proofwood.cli.learners.option import CHECKPOINT, CV, FromTable, LearnerOptions, Option
 from proofwood.cli.options import count_or_share
 from proofwood.exceptions import DataError
@@ -48,16 +49,42 @@ def costs_of(text: str, labels: Sequence[Any]) -> dict[Any, dict[Any, float]]:
     return found
 
 
+def directions_of(text: str, columns: Sequence[str]) -> dict[str, int]:
+    """Parse ``--monotonic``: 1 for columns with which the class must never fall, -1 where it must never rise.
+
+    Raises
+    ------
+    DataError
+        If a part has another form, or there is no such column.
+    """
+    from proofwood.data.tables import require_column
+
+    found = {}
+    for part in text.split(","):
+        column, equals, sign = part.rpartition("=")
+        if not equals or sign.strip() not in ("1", "+1", "-1"):
+            raise DataError(f"--monotonic {part!r}: expected a column and 1 or -1, such as income=1 or debt=-1")
+        require_column(columns, column)
+        found[column] = int(sign)
+    return found
+
+
 def _with_table(given: Mapping[str, Any], features: pl.DataFrame, labels: Any) -> FromTable:
+    fair = with_constraints(given, features, labels)
+    found = {name: value for name, value in fair.settings.items() if value}
     classes = sorted(set(labels.tolist()))
-    settings: dict[str, Any] = {}
     if "costs" in given:
-        settings["cost_matrix"] = costs_of(given["costs"], classes)
+        found["cost_matrix"] = costs_of(given["costs"], classes)
     if "pos_label" in given:
         told = given["pos_label"]
-        settings["pos_label"] = label_of(told, classes, f"--pos-label {told!r} is not a class")
-    return FromTable(settings)
+        found["pos_label"] = label_of(told, classes, f"--pos-label {told!r} is not a class")
+    if "monotonic" in given:
+        found["monotonic_cst"] = directions_of(given["monotonic"], features.columns)
+    return FromTable(found, fit=fair.fit, drop=fair.drop)
 
+
+OF_ONE_TREE = ("monotonic", *(option.name for option in FAIR_OPTIONS))
+"""Options of a tree that the choice of a size by folds does not have."""
 
 TREE = LearnerOptions(
     (
@@ -79,9 +106,17 @@ TREE = LearnerOptions(
         ),
         Option("alpha", float, "Price per leaf, as a share of all rows; 0 by default."),
         Option("min_samples_leaf", int, "Least rows per leaf."),
+        Option(
+            "monotonic",
+            str,
+            "Columns with which the class of two must never fall (1) or never rise (-1): income=1,debt=-1.",
+            "COL=SIGN,...",
+            needs_table=True,
+        ),
         CV,
         Option("max_gap", str, "Permitted distance to the optimum: errors (5) or a share (0.01).", "GAP", read=max_gap),
         CHECKPOINT,
+        *FAIR_OPTIONS,
     ),
     _with_table,
 )

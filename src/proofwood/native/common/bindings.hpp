@@ -7,6 +7,8 @@ namespace proofwood {
 
 void bind_trees(nanobind::module_& module);
 void bind_near(nanobind::module_& module);
+void bind_monotone(nanobind::module_& module);
+void bind_fair(nanobind::module_& module);
 void bind_minimal(nanobind::module_& module);
 void bind_subset(nanobind::module_& module);
 void bind_topology(nanobind::module_& module);

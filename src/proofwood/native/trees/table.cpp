@@ -18,6 +18,7 @@
 #include "common/mix.hpp"
 #include "common/threads.hpp"
 #include "trees/class_errors.hpp"
+#include "trees/monotone/table.hpp"
 
 namespace proofwood::trees {
 
@@ -238,7 +239,14 @@ bool splits_alike(const Column& a, const Column& b) {
 
 // Columns of one value cannot split; of columns that split alike the first one stays. Columns tested by sets are left
 // to `level_columns`, but for two levels: these have one split, which is a threshold.
-std::vector<u32> distinct_columns(const std::vector<Column>& columns, const std::vector<u32>& by_sets, bool all) {
+// With directions, a column stands for another only if each tree could test it instead: free ones, or of its direction.
+std::vector<u32> distinct_columns(const std::vector<Column>& columns, const std::vector<u32>& by_sets,
+                                  const std::vector<int>& directions, bool all = false) {
+  const auto stands_for = [&](u32 g, u32 f) {
+    if (!splits_alike(columns[g], columns[f])) return false;
+    if (directions.empty() || directions[g] == 0) return true;
+    return directions[f] == (columns[g].ranks == columns[f].ranks ? directions[g] : -directions[g]);
+  };
   std::vector<u32> distinct;
   std::unordered_map<u64, std::vector<u32>> seen;
   for (u32 f = 0; f < columns.size(); ++f) {
@@ -246,8 +254,7 @@ std::vector<u32> distinct_columns(const std::vector<Column>& columns, const std:
     if (n_values < 2) continue;
     if (n_values > 2 && std::find(by_sets.begin(), by_sets.end(), f) != by_sets.end()) continue;
     auto& twins = seen[columns[f].fingerprint];
-    if (!all && std::any_of(twins.begin(), twins.end(), [&](u32 g) { return splits_alike(columns[g], columns[f]); }))
-      continue;
+    if (!all && std::any_of(twins.begin(), twins.end(), [&](u32 g) { return stands_for(g, f); })) continue;
     twins.push_back(f);
     distinct.push_back(f);
   }
@@ -485,7 +492,7 @@ bool prepare(Table& table, const double* x, std::size_t n, std::size_t n_columns
   if (!rank_columns(columns, x, n, n_columns, threads, stop)) return false;
   table.x = x;
   table.n_columns = n_columns;
-  table.column = distinct_columns(columns, by_sets.columns, targets.every_column);
+  table.column = distinct_columns(columns, by_sets.columns, {}, targets.every_column);
   table.levels = level_columns(columns, x, n, by_sets);
   table.n_features = static_cast<u32>(table.column.size());
   table.n_classes = targets.n_classes;
@@ -506,5 +513,28 @@ bool prepare(Table& table, const double* x, std::size_t n, std::size_t n_columns
   find_views(table, targets.every_column);
   return !stop.load();
 }
+
+namespace monotone {
+
+bool prepare(Table& table, const double* x, std::size_t n, std::size_t n_columns, const Targets& targets,
+             const i64* weights, const std::vector<int>& directions, int threads, const std::atomic<int>& stop) {
+  std::vector<Column> columns;
+  if (!rank_columns(columns, x, n, n_columns, threads, stop)) return false;
+  table.x = x;
+  table.n_columns = n_columns;
+  table.column = distinct_columns(columns, {}, directions);
+  table.n_features = static_cast<u32>(table.column.size());
+  table.n_classes = targets.n_classes;
+  table.task = class_errors(targets.error_price);
+  MergedRows each{std::vector<u32>(n), static_cast<u32>(n)};
+  std::iota(each.of.begin(), each.of.end(), 0u);
+  merge_rows(table, each, targets, weights, true);
+  take_ranks(table, columns, threads);
+  table.high_view.assign(table.n_features, kNoView);
+  table.low_view = table.high_view;
+  return !stop.load();
+}
+
+}  // namespace monotone
 
 }  // namespace proofwood::trees

@@ -1,0 +1,241 @@
+"""Is any tree of a fit's scope fairer for so few errors more: the least difference of rates, with a bound for all."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import permutations
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from proofwood.arguments import is_integer
+from proofwood.engines.trees.fair import LeastSum, least_sum
+from proofwood.estimators.classifier import ClassRows
+from proofwood.estimators.constraints import FairnessConstraint, Groups
+from proofwood.estimators.fair_trees import require_errors, require_exact, sensitive_values, tree_constraints
+from proofwood.estimators.optimal_tree import OptimalTreeClassifier
+from proofwood.estimators.tested_columns import tested_columns
+from proofwood.estimators.tree_learner import PosedTree
+from proofwood.language import gettext, number
+from proofwood.model.evaluate import apply
+from proofwood.model.node_table import LEAF, IntArray, NodeTable
+from proofwood.model.sums import rounded_down
+from proofwood.problem.class_limits import LimitedClasses
+from proofwood.problem.diagram import LARGEST_SUM
+from proofwood.problem.objectives import TreeCost, decimal
+from proofwood.problem.tree import TreeProblem
+from proofwood.result import Limits, ProgressEvent, Result, Stats, Status
+
+
+class _Forms(NamedTuple):
+    """Differences of two rates as sums over the rows that are predicted positive."""
+
+    positive: int
+    amounts: IntArray
+    scales: tuple[Fraction, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Fairest:
+    """The least difference of rates of any tree of a fit's scope. Make it with ``tree.fairest(constraint, X, y)``.
+
+    Parameters
+    ----------
+    difference : greatest difference of two rates of ``tree``, from 0 to 1
+    lower_bound : every tree of the scope within the slack has at least this difference
+    status : "optimal" if both are equal; "feasible" if a limit or the memory left a gap
+    tree : fitted tree with that difference, within the slack; what it says of its own proof is about errors
+    before : the difference of the tree that was asked
+    most : what trees were permitted to cost, in the unit of the objective
+    constraint : which rates are compared
+    stopped_by : None if the search was completed, else what ended it
+    seconds : that the search took
+    """
+
+    difference: float
+    lower_bound: float
+    status: Status
+    tree: OptimalTreeClassifier
+    before: float
+    most: float
+    constraint: FairnessConstraint
+    stopped_by: str | None = None
+    seconds: float = 0.0
+
+    @classmethod
+    def of(
+        cls,
+        model: OptimalTreeClassifier,
+        constraint: Any,
+        X: Any,
+        y: Any,
+        sample_weight: npt.ArrayLike | None = None,
+        *,
+        sensitive_features: Any = None,
+        slack: float = 0.005,
+        time_limit: float | None = 60.0,
+    ) -> Fairest:
+        """The answer for a fitted tree; see :meth:`OptimalTreeClassifier.fairest`.
+
+        Parameters
+        ----------
+        model : fitted tree
+        constraint, X, y, sample_weight, sensitive_features, slack, time_limit : as in the method
+        """
+        check_is_fitted(model)
+        (asked,), column = _one_constraint(constraint)
+        groups = sensitive_values(X, column, sensitive_features)
+        if groups is None:
+            raise ValueError(f"{asked!r} compares groups: pass the group of each row as sensitive_features")
+        rows = model._read_again(X, y, sample_weight)
+        require_errors(model, rows, "fairest")
+        asker = copy(model)
+        asker.constraints = (asked,)
+        posed = asker._problem(rows)
+        problem = posed.problem
+        require_exact(problem.cost.exact, asked)
+        if model.recount(X, y, sample_weight) != model.objective_:
+            raise ValueError("X, y and sample_weight are not those of the fit: the tree has another objective on them")
+        target = LimitedClasses(problem.codes, problem.n_classes)
+        posed = replace(posed, problem=replace(problem, target=target))
+        forms = _forms(asked, Groups.of(groups, rows.n_rows).take(problem.kept), model.classes_, posed)
+        over_columns = posed.counted
+        of_model = over_columns.integer_cost(model.model_)
+        most = of_model + _in_units(slack, problem)
+        found = least_sum(
+            posed.problem,
+            forms.positive,
+            forms.amounts,
+            forms.scales,
+            most=most,
+            start=_over_views(model.model_, posed),
+            limits=Limits(time_limit),
+        )
+        tree = model if found.table is None else _with_model(model, found.table, posed, rows, found)
+        difference = _difference(forms, apply(tree.model_, posed.X), tree.model_)
+        before = _difference(forms, apply(model.model_, posed.X), model.model_)
+        if found.greatest not in (None, difference) or over_columns.integer_cost(tree.model_) > most:
+            raise AssertionError("the tree has another difference of rates, or costs more, than was counted")
+        closed = found.lower >= difference
+        return cls(
+            difference=float(difference),
+            lower_bound=float(difference) if closed else rounded_down(found.lower),
+            status=Status.OPTIMAL if closed else Status.FEASIBLE,
+            tree=tree,
+            before=float(before),
+            most=float(problem.cost.in_weight(most)),
+            constraint=asked,
+            stopped_by=found.stopped_by,
+            seconds=found.seconds,
+        )
+
+    @property
+    def gap(self) -> float:
+        """What is open: ``difference - lower_bound``."""
+        return self.difference - self.lower_bound
+
+    def summary(self) -> str:
+        """The answer in one sentence."""
+        shown = {
+            "most": number(f"{self.most:.6g}"),
+            "unit": gettext(self.tree.result_.unit),
+            "difference": number(f"{self.difference:.4f}"),
+            "bound": number(f"{self.lower_bound:.4f}"),
+            "before": number(f"{self.before:.4f}"),
+            "within": self.tree.result_.within,
+        }
+        if self.status is Status.OPTIMAL:
+            return gettext(
+                "no tree with at most %(most)s %(unit)s has rates that differ by less than %(difference)s%(within)s; "
+                "those of the tree that was asked differ by %(before)s",
+                **shown,
+            )
+        return gettext(
+            "the rates of every tree with at most %(most)s %(unit)s differ by at least %(bound)s%(within)s; the best "
+            "one found has %(difference)s, the tree that was asked %(before)s",
+            **shown,
+        )
+
+
+def _in_units(slack: Any, problem: TreeProblem) -> int:
+    """The slack as an integer cost."""
+    number = None if isinstance(slack, (bool, np.bool_)) else decimal(slack)
+    if number is None or number < 0 or not (is_integer(slack) or number < 1):
+        raise ValueError(
+            f"slack={slack!r}: expected an int from 0 (a weight of wrong rows) or a float in [0, 1) (a share of all)"
+        )
+    assert isinstance(problem.cost, TreeCost)
+    return problem.cost.gap_units(slack)
+
+
+def _one_constraint(given: Any) -> tuple[tuple[FairnessConstraint], str | None]:
+    if not isinstance(given, FairnessConstraint):
+        raise ValueError(f"constraint={given!r}: expected one that compares groups, such as DemographicParity('sex')")
+    (one,), column = tree_constraints(given)
+    return (one,), column
+
+
+def _forms(constraint: FairnessConstraint, groups: Groups, classes: Any, posed: PosedTree) -> _Forms:
+    """One for each ordered pair of groups and each kind of rate."""
+    problem = posed.problem
+    positive = constraint.positive_code(classes)
+    weights = problem.weights
+    amounts, scales = [], []
+    for _, sides in constraint._sides(groups, problem.codes == positive):
+        for (_, one), (_, other) in permutations(sides, 2):
+            in_one, in_other = int(weights[one].sum()), int(weights[other].sum())
+            if 2 * int(weights.sum()) * max(in_one, in_other) >= LARGEST_SUM:
+                require_exact(False, constraint)
+            amounts.append(np.where(one, weights * in_other, 0) - np.where(other, weights * in_one, 0))
+            scales.append(Fraction(1, in_one * in_other))
+    return _Forms(positive, np.array(amounts), tuple(scales))
+
+
+def _difference(forms: _Forms, leaf: IntArray, table: NodeTable) -> Fraction:
+    """The greatest difference of two rates, counted row by row."""
+    chosen = table.label[leaf] == forms.positive
+    sums = forms.amounts[:, chosen].sum(axis=1).tolist()
+    differences: list[Fraction] = [scale * total for scale, total in zip(forms.scales, sums, strict=True)]
+    return max(differences)
+
+
+def _over_views(table: NodeTable, posed: PosedTree) -> NodeTable | None:
+    """The tree over the views of a problem where these are the columns; else None."""
+    views = posed.views.views
+    plain = all(view.rank is None and not view.by_sets for view in views) and table.levels is None
+    once = len({view.column for view in views}) == len(views)
+    if not plain or not once:
+        return None
+    place = {view.column: v for v, view in enumerate(views)}
+    feature = [place.get(int(j), 0) if j != LEAF else LEAF for j in table.feature]
+    return table.changed(feature=np.array(feature))
+
+
+def _with_model(
+    model: OptimalTreeClassifier, table: NodeTable, posed: PosedTree, rows: ClassRows, found: LeastSum
+) -> OptimalTreeClassifier:
+    """The learner with another tree, whose errors are not proved to be the fewest."""
+    tree = copy(model)
+    target = posed.problem.target
+    refreshed = target.refreshed(posed.lifted(table), posed.X, posed.problem.real_weights)
+    finished, to_low = tree._finished(refreshed, rows)
+    cost = posed.problem.cost.shown(posed.counted.real_cost(finished))
+    lower = min(cost, model.lower_bound_)
+    result = Result(
+        model=finished,
+        objective=cost,
+        unit=model.result_.unit,
+        lower_bound=lower,
+        status=Status.OPTIMAL if lower == cost else Status.FEASIBLE,
+        stats=Stats(seconds=found.seconds, engine="search by prices", stopped_by=found.stopped_by),
+        trace=(ProgressEvent(found.seconds, cost, lower),),
+        scope=posed.scope,
+    )
+    tree._keep(result, finished)
+    tree._tested = tested_columns(finished, posed.X, tree.schema_.columns)
+    tree._low_weight = None if finished.is_tree else to_low
+    return tree

@@ -1,0 +1,85 @@
+"""The best trees in order of classes against every tree of small tables, with the rules on and off."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from proofwood.engines.switches import switches
+from proofwood.engines.trees import solve
+from proofwood.engines.trees.ordered import OrderedOptions, solve_ordered
+from proofwood.problem.class_limits import OrderedClasses, clashing_leaves
+from proofwood.problem.targets import Classes
+from proofwood.problem.tree import TreeProblem
+from tests.naive_ordered import cheapest_in_order
+
+OPTIONS = [OrderedOptions(), *(replace(OrderedOptions(), **{name: False}) for name in switches(OrderedOptions()))]
+
+
+def random_problem(seed: int) -> TreeProblem:
+    random = np.random.default_rng(seed)
+    depth = int(random.choice([0, 1, 2, 2, 2, 3]))
+    n_columns = int(random.integers(1, 4 if depth < 3 else 3))
+    n_rows = int(random.integers(3, 14 if depth < 3 else 9))
+    levels = int(random.integers(2, 5)) if depth < 3 else int(random.integers(2, 4))
+    X = random.integers(0, levels, (n_rows, n_columns)).astype(float)
+    if n_columns > 1 and random.random() < 0.3:  # a column that splits as another one does, or the other way round
+        X[:, 1] = X[:, 0] if random.random() < 0.5 else levels - 1 - X[:, 0]
+    scores = X @ random.normal(size=n_columns) + random.normal(size=n_rows)
+    codes = (scores > np.median(scores)).astype(np.int64)
+    weights = None if random.random() < 0.6 else random.integers(1, 6, n_rows).astype(float)
+    problem = TreeProblem.from_arrays(
+        X,
+        codes,
+        n_classes=2,
+        sample_weight=weights,
+        max_depth=depth,
+        alpha=float(random.choice([0.0, 0.0, 0.05, 0.125])),
+        min_samples_leaf=int(random.choice([1, 1, 1, 2, 3])),
+    )
+    directions = tuple(int(sign) for sign in random.choice([-1, 0, 1], n_columns))
+    return replace(problem, target=OrderedClasses(problem.codes, 2, directions))
+
+
+def directions_of(problem: TreeProblem) -> tuple[int, ...]:
+    assert isinstance(problem.target, OrderedClasses)
+    return problem.target.directions
+
+
+@pytest.mark.parametrize(
+    "options", OPTIONS, ids=lambda o: ",".join(n for n, on in switches(o).items() if not on) or "all"
+)
+def test_no_tree_in_order_costs_less(options: OrderedOptions) -> None:
+    for seed in range(120):
+        problem = random_problem(seed)
+        result = solve_ordered(problem, options=options)
+        assert result.model is not None
+        least = cheapest_in_order(
+            problem.X,
+            problem.codes,
+            problem.weights,
+            directions_of(problem),
+            depth=problem.max_depth,
+            error_price=problem.cost.error_price,
+            leaf_price=problem.cost.leaf_price,
+            min_rows=problem.min_samples_leaf,
+        )
+        assert problem.integer_cost(result.model) == least, seed
+        assert result.status == "optimal", seed
+        assert (
+            result.lower_bound
+            == result.objective
+            == float(problem.cost.real_cost(Fraction(0), 0) + problem.real_cost(result.model))
+        )
+        assert clashing_leaves(result.model, directions_of(problem)) is None
+
+
+def test_without_directions_it_is_the_best_of_all_trees() -> None:
+    for seed in range(40):
+        problem = random_problem(1000 + seed)
+        free = replace(problem, target=OrderedClasses(problem.codes, 2, (0,) * problem.n_features))
+        unordered = replace(problem, target=Classes(problem.codes, 2))
+        assert solve_ordered(free).objective == solve(unordered).objective

@@ -1,0 +1,106 @@
+"""Limits on rates as a parameter of the tree learner."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from proofwood import DemographicParity, EqualizedOdds, EqualOpportunity, MaxSplits, OptimalTreeClassifier, load
+from tests.command_line import failed, worked
+from tests.unit.questions.test_fairest import people
+
+
+@pytest.mark.parametrize("kind", [DemographicParity, EqualOpportunity, EqualizedOdds])
+def test_the_limit_is_kept_and_costs_errors(kind: Any) -> None:
+    X, y = people()
+    free = OptimalTreeClassifier(max_depth=2, drop=["sex"]).fit(X, y)
+    asked = kind("sex", ratio=0.95)
+    tree = OptimalTreeClassifier(max_depth=2, drop=["sex"], constraints=asked).fit(X, y)
+    assert asked.measure(y, free.predict(X), X["sex"]) < 0.95  # else the table shows nothing
+    assert asked.measure(y, tree.predict(X), X["sex"]) == tree.fairness_[repr(asked)] >= 0.95
+    assert tree.status_ == "optimal"
+    assert tree.lower_bound_ == tree.objective_ == tree.recount(X, y) > free.objective_
+    assert tree.result_.scope == (f"trees that meet {asked!r}",)
+    assert repr(asked) in tree.summary()
+
+
+def test_a_ratio_of_zero_only_measures() -> None:
+    X, y = people()
+    free = OptimalTreeClassifier(max_depth=2).fit(X, y)
+    tree = OptimalTreeClassifier(max_depth=2, constraints=[DemographicParity("sex", ratio=0)]).fit(X, y)
+    assert tree.objective_ == free.objective_
+    assert 0 < min(tree.fairness_.values()) < 1
+
+
+def test_groups_are_values_or_a_column() -> None:
+    X, y = people()
+    named = OptimalTreeClassifier(max_depth=2, constraints=DemographicParity("sex", ratio=0.9)).fit(X, y)
+    values = OptimalTreeClassifier(max_depth=2, constraints=DemographicParity(ratio=0.9))
+    values.fit(X, y, sensitive_features=X["sex"])
+    assert named.export_text() == values.export_text()
+    assert clone(named).constraints == named.constraints
+
+
+def test_other_constraints_and_parameters_are_refused() -> None:
+    X, y = people(60)
+    parity = DemographicParity("sex")
+    for parameters, told in (
+        ({"constraints": MaxSplits(3)}, "limits diagrams"),
+        ({"constraints": DemographicParity("sex", penalty=1)}, "a penalty is for diagrams"),
+        ({"constraints": [parity, EqualOpportunity("town")]}, "different columns"),
+        ({"constraints": "sex"}, "expected a list of constraints"),
+        ({"constraints": DemographicParity()}, "pass the group of each row"),
+        ({"constraints": parity, "monotonic_cst": {"skill": 1}}, "monotonic_cst"),
+        ({"constraints": parity, "criterion": "gini"}, "criterion"),
+        ({"constraints": parity, "min_weight_fraction_leaf": 0.1}, "min_weight_fraction_leaf"),
+        ({"constraints": parity, "checkpoint": "x.json"}, "checkpoint"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            OptimalTreeClassifier(max_depth=2, **parameters).fit(X, y)
+    with pytest.raises(ValueError, match="no constraint compares groups"):
+        OptimalTreeClassifier(max_depth=2).fit(X, y, sensitive_features=X["sex"])
+    with pytest.raises(ValueError, match="two classes"):
+        OptimalTreeClassifier(max_depth=2, constraints=DemographicParity("sex", pos_label="a")).fit(X, X["town"])
+    with pytest.raises(ValueError, match="too many digits"):
+        OptimalTreeClassifier(max_depth=2, constraints=parity).fit(X, y, np.random.default_rng(0).random(60))
+
+
+def test_saved_trees_keep_their_constraints(tmp_path: Path) -> None:
+    X, y = people()
+    asked = DemographicParity("sex", ratio=0.9)
+    tree = OptimalTreeClassifier(max_depth=2, constraints=[asked]).fit(X, y)
+    tree.save(tmp_path / "tree.json")
+    again = load(tmp_path / "tree.json")
+    assert again.constraints == [asked]
+    assert again.fairness_ == tree.fairness_
+    assert again.result_.scope == tree.result_.scope
+    saved = json.loads((tmp_path / "tree.json").read_text())
+    saved["model"]["columns"].pop("fairness")
+    (tmp_path / "forged.json").write_text(json.dumps(saved))
+    with pytest.raises(ValueError, match="fairness"):
+        load(tmp_path / "forged.json", check=False)
+
+
+def test_the_report_says_the_limit(tmp_path: Path) -> None:
+    X, y = people()
+    tree = OptimalTreeClassifier(max_depth=2, constraints=DemographicParity("sex", ratio=0.9)).fit(X, y)
+    tree.report(tmp_path / "report.html", X, y)
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "The search was limited:" in page
+    assert "trees that meet DemographicParity(&#39;sex&#39;, ratio=0.9)" in page
+
+
+def test_the_command_line_limits_rates(tmp_path: Path) -> None:
+    X, y = people()
+    X.assign(hired=y).to_csv(tmp_path / "people.csv", index=False)
+    call = ["fit", str(tmp_path / "people.csv"), "--target", "hired", "--max-depth", "2"]
+    told = worked(*call, "--demographic-parity", "sex:0.9")
+    assert "trees that meet DemographicParity(ratio=0.9)" in told
+    assert "penalty is for diagrams" in failed(*call, "--demographic-parity", "sex:0.9:1")
+    assert "leave out one of them" in failed(*call, "--demographic-parity", "sex:0.9", "--cv", "3")
+    assert "leave out one of them" in failed(*call, "--monotonic", "skill=1", "--cv", "3")

@@ -1,0 +1,143 @@
+"""Is any tree fairer for so few errors more, as a user asks it."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from proofwood import DemographicParity, EqualizedOdds, EqualOpportunity, MaxSplits, OptimalTreeClassifier
+from proofwood.questions.fairest import Fairest
+
+
+def people(n: int = 160, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+    random = np.random.default_rng(seed)
+    sex = random.choice(["f", "m"], n)
+    frame = pd.DataFrame(
+        {
+            "skill": random.integers(0, 6, n).astype(float) + 2.0 * (sex == "m"),
+            "years": random.integers(0, 5, n).astype(float),
+            "sex": sex,
+            "town": random.choice(["a", "b", "c"], n),
+        }
+    )
+    score = frame["skill"] + frame["years"] + random.normal(0, 2, n)
+    return frame, np.where(score > score.median(), "yes", "no")
+
+
+def least_difference(X: pd.DataFrame, y: np.ndarray, counted: np.ndarray, most: float) -> float:
+    """Over all labelled trees of depth 2 of the columns skill, years and town, each leaf with a row."""
+    tests = [X[name].to_numpy() <= cut for name in ("skill", "years") for cut in np.unique(X[name])[:-1]]
+    tests += [X["town"].to_numpy() == level for level in "abc"]
+    everyone = np.ones(len(y), dtype=bool)
+    splits = [(low, ~low) for low in tests]
+
+    def sides(rows: np.ndarray) -> list[np.ndarray]:
+        found = [rows, rows & False]
+        for low, high in splits:
+            if (rows & low).any() and (rows & high).any():
+                found += [rows & low, rows & high]
+        return found
+
+    best = 1.0
+    female = X["sex"].to_numpy() == "f"
+    for low, high in splits:
+        for a, b in product(sides(everyone & low), sides(everyone & high)):
+            chosen = a | b
+            if np.sum(chosen != (y == "yes")) <= most:
+                rates = [chosen[counted & group].mean() for group in (female, ~female)]
+                best = min(best, abs(rates[0] - rates[1]))
+    return best
+
+
+@pytest.mark.parametrize("kind", [DemographicParity, EqualOpportunity])
+@pytest.mark.parametrize("slack", [0, 4, 0.1])
+def test_no_tree_within_the_slack_is_fairer(kind: Any, slack: float) -> None:
+    X, y = people()
+    tree = OptimalTreeClassifier(max_depth=2, drop=["sex"], min_samples_level=1).fit(X, y)
+    found = tree.fairest(kind("sex"), X, y, slack=slack)
+    counted = np.ones(len(y), dtype=bool) if kind is DemographicParity else y == "yes"
+    assert found.status == "optimal"
+    assert found.difference == found.lower_bound
+    assert found.difference == pytest.approx(least_difference(X, y, counted, found.most), abs=1e-12)
+    assert found.most == tree.objective_ + (slack if isinstance(slack, int) else int(slack * len(y)))
+
+
+def test_the_tree_is_a_fitted_tree_with_that_difference() -> None:
+    X, y = people(seed=1)
+    tree = OptimalTreeClassifier(max_depth=2, drop=["sex"]).fit(X, y)
+    found = tree.fairest(DemographicParity("sex"), X, y, slack=0.1)
+    chosen, female = found.tree.predict(X) == "yes", X["sex"] == "f"
+    assert abs(chosen[female].mean() - chosen[~female].mean()) == pytest.approx(found.difference, abs=1e-12)
+    assert found.tree.recount(X, y) == found.tree.objective_ <= found.most
+    assert found.tree.lower_bound_ <= tree.objective_
+    assert found.difference < found.before
+    assert found.gap == 0
+    assert "0 rows" not in found.summary()
+    assert f"{found.difference:.4f}" in found.summary()
+    assert tree.objective_ == tree.recount(X, y)  # the tree that was asked is as it was
+
+
+def test_groups_may_be_given_beside_the_table() -> None:
+    X, y = people(seed=2)
+    plain = X[["skill", "years"]]
+    tree = OptimalTreeClassifier(max_depth=2).fit(plain.to_numpy(), y)
+    by_values = tree.fairest(DemographicParity(), plain.to_numpy(), y, sensitive_features=X["sex"], slack=5)
+    named = OptimalTreeClassifier(max_depth=2, drop=["sex", "town"]).fit(X, y)
+    by_name = named.fairest(DemographicParity("sex"), X, y, slack=5)
+    assert by_values.difference == by_name.difference
+    three = tree.fairest(EqualizedOdds(), plain.to_numpy(), y, sensitive_features=X["town"], slack=5)
+    assert three.lower_bound <= three.difference <= three.before
+
+
+def test_weights_count() -> None:
+    X, y = people(seed=3)
+    weights = np.random.default_rng(0).integers(0, 4, len(y))
+    tree = OptimalTreeClassifier(max_depth=2, drop=["sex", "town"]).fit(X, y, weights)
+    found = tree.fairest(DemographicParity("sex"), X, y, weights, slack=8)
+    rows = np.repeat(np.arange(len(y)), weights)
+    again = OptimalTreeClassifier(max_depth=2, drop=["sex", "town"]).fit(X.iloc[rows], y[rows])
+    repeated = again.fairest(DemographicParity("sex"), X.iloc[rows], y[rows], slack=8)
+    assert found.difference == repeated.difference
+
+
+def test_at_a_limit_the_bound_holds_and_the_tree_stands() -> None:
+    random = np.random.default_rng(0)
+    X = pd.DataFrame(random.normal(size=(4000, 6)), columns=list("abcdef"))
+    y = (X["a"] + X["b"] * X["c"] + random.normal(size=4000) > 0).astype(int)
+    groups = (X["a"] + random.normal(size=4000) > 0).astype(int)
+    tree = OptimalTreeClassifier(max_depth=2).fit(X, y)
+    found = tree.fairest(DemographicParity(), X, y, sensitive_features=groups, slack=0.05, time_limit=0.05)
+    assert found.stopped_by == "time_limit"
+    assert found.status == "feasible"
+    assert 0 <= found.lower_bound < found.difference <= found.before
+    assert "at least" in found.summary()
+
+
+def test_what_cannot_be_asked_is_told() -> None:
+    X, y = people(60)
+    tree = OptimalTreeClassifier(max_depth=1).fit(X, y)
+    for constraint, told in (
+        (DemographicParity("age"), "no frame with such a column"),
+        (DemographicParity(), "sensitive_features"),
+        (MaxSplits(3), "compares groups"),
+        ("sex", "compares groups"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            tree.fairest(constraint, X, y)
+    parity = DemographicParity("sex")
+    for slack in (-1, 1.5, True, "5"):
+        with pytest.raises(ValueError, match="slack="):
+            tree.fairest(parity, X, y, slack=slack)
+    with pytest.raises(ValueError, match="leave out one"):
+        tree.fairest(parity, X, y, sensitive_features=X["sex"])
+    with pytest.raises(ValueError, match="not those of the fit"):
+        tree.fairest(parity, X, np.where(y == "yes", "no", "yes"))
+    with pytest.raises(ValueError, match="two classes"):
+        OptimalTreeClassifier(max_depth=1).fit(X, X["town"]).fairest(parity, X, X["town"])
+    with pytest.raises(ValueError, match="criterion"):
+        OptimalTreeClassifier(max_depth=1, criterion="gini").fit(X, y).fairest(parity, X, y)
+    assert isinstance(tree.fairest(parity, X, y), Fairest)
