@@ -3,6 +3,7 @@
 #include "trees/search.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -17,6 +18,16 @@ namespace proofwood::trees {
 
 namespace {
 
+// A level needs a split: no deeper than a single leaf pays for.
+int depth_paid_for(const Settings& settings, const Table& table) {
+  ClassCounts all;
+  all.clear(table.n_classes);
+  for (u32 r = 0; r < table.n_rows; ++r) all.add(table, r);
+  const i64 leaf = settings.prices.error * all.errors(), price = settings.prices.leaf;
+  const i64 splits = std::min(std::max<i64>(0, leaf - 1) / price, std::max<i64>(0, i64{table.n_rows} - 1));
+  return static_cast<int>(std::min<i64>(splits, std::numeric_limits<int>::max() / 4));
+}
+
 // Without the cost that every tree has, and without the rules that do not hold for the task.
 Settings for_table(Settings settings, const Table& table) {
   if (settings.start_upper < kInfinite) settings.start_upper -= settings.prices.error * table.constant;
@@ -25,6 +36,12 @@ Settings for_table(Settings settings, const Table& table) {
   // Rounded down, a tree may cost a unit less where more levels are left, without more splits: decisions/0093-tasks.
   if (table.rounded) rules.affordable = false;
   if (!table.similar) rules.reach = rules.similarity = rules.blocks = false;
+  if (settings.any_depth) {
+    if (table.by_sums() || settings.prices.leaf <= 0)
+      throw std::invalid_argument("trees of any depth need classes and a price of a leaf");
+    settings.max_depth = depth_paid_for(settings, table);
+    rules.blocks = false;  // their bounds are of one depth
+  }
   return settings;
 }
 
@@ -207,6 +224,7 @@ bool Search::deepen(Solution& shallow, const std::vector<u32>& rank, int depth) 
   }
   if (last || shared_.stopped()) return true;
   shallow = root.solution(root_.leaf, false, false);
+  shared_.run.prove(std::min(shallow.lower, leaf_price * (depth + 1)));  // deeper trees have a split more than levels
   if (settings_.rules.cache) main_.shared.cache.store(root_.hash, depth, shallow);
   if (shared_.journal)
     shared_.journal->note(

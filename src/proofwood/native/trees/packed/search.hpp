@@ -1,4 +1,5 @@
-// The search over packed tests from the root: depth after depth, then the canonical tree
+// The search over packed tests from the root: depth after depth, or in turns with the one without depth where leaves
+// have a price; then the canonical tree
 // (docs/theory/optimal-trees.md, "Packed tests").
 #pragma once
 
@@ -7,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "trees/packed/priced.hpp"
 #include "trees/packed/solver.hpp"
 
 namespace proofwood::trees::packed {
@@ -30,7 +32,11 @@ class PackedSearch {
     std::vector<i64> bound;  // of the tests at the root of trees of this depth
   };
   bool needs_no_split() const;
+  bool by_turns(Solution& shallow, int& depth);
+  bool settle_priced();
+  double work() const;
   bool deepen(Solution& shallow, int depth);
+  i64 bound_beyond(const Roots& roots, int depth) const;
   void work(Solver& solver, Roots& roots, int depth, bool last);
   PlanPtr complete(const std::vector<u32>& entries, const std::vector<u32>& group, const Plan& plan);
   void take_up(Roots& roots, Solver& solver, int depth);
@@ -44,6 +50,7 @@ class PackedSearch {
   RowSet root_;
   std::vector<std::unique_ptr<Solver>> solvers_;  // one a thread, the first is ours
   std::mutex mutex_;
+  std::unique_ptr<PricedSearch> priced_;
   Searched searched_;
   bool canonical_ = false;
   Recorded recorded_;

@@ -42,6 +42,8 @@ struct TestTable {
   std::vector<std::int32_t> weights;  // per group
   Layers layers{};
   Layers weight_layer{};  // of weights alone
+  std::vector<std::int32_t> priced_factor;
+  Layers priced_layers{};  // `layers` and one of weights
   i64 largest = 0;        // sum of anything that is counted
 
   u32 n_groups() const { return static_cast<u32>(groups.size()); }
@@ -52,7 +54,7 @@ struct TestTable {
   u32 n_entries() const { return static_cast<u32>(row.size()); }
 };
 
-// Nothing where the tests are too many, or the weights of too many kinds, for this way of search.
+// Nothing where the tests are too many (more are searched where no depth is given), or the weights of too many kinds, for this way of search.
 std::optional<TestTable> pack_table(const Table& table, const Settings& settings);
 
 }  // namespace proofwood::trees::packed
