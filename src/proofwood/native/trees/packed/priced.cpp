@@ -64,21 +64,26 @@ PricedSolver::Level& PricedSolver::level(std::size_t at) {
 
 // ------------------------------------------------------------------ one test
 
-// What is known of a side. True if it was begun before.
-bool PricedSolver::look_up(PricedSet& set, u32 test, int side, std::size_t at) {
-  RowSet& rows = level(at).side[side].rows;
-  rows.take_side(room.table, room.kernels, set.rows, test, side == 1);
-  if (!room.settings.rules.cache) return false;
-  const auto found = shared_.cache.find(rows.hash, kAnyDepth);
-  if (!found) return false;
-  ++counters[kCacheHits];
-  learn(set, test, side, found->lower, found->upper, found->plan);
-  return true;
+// What is known of the sides that are not solved. Whether each was begun before.
+void PricedSolver::look_up(PricedSet& set, u32 test, bool (&seen)[2]) {
+  if (!room.settings.rules.cache) return;
+  u64 hash[2][2];
+  set.rows.side_hash(room.table, room.kernels, test, true, hash[1]);
+  for (const int k : {0, 1}) hash[0][k] = set.rows.hash[k] - hash[1][k];
+  for (const int s : {0, 1}) {
+    if (set.solved(test, s)) continue;
+    const auto found = shared_.cache.find(hash[s], kAnyDepth);
+    if (!found) continue;
+    ++counters[kCacheHits];
+    seen[s] = true;
+    learn(set, test, s, found->lower, found->upper, found->plan);
+  }
 }
 
 bool PricedSolver::begin_side(PricedSet& set, u32 test, int side, std::size_t at) {
   ++counters[kBatches];
   PricedSet& of = level(at).side[side];
+  of.rows.take_side(room.table, room.kernels, set.rows, test, side == 1);
   if (!of.begin(room, &set, test, side, set.side_lower[side][test])) return false;
   learn(set, test, side, of.lower, of.upper, of.plan);
   return true;
@@ -95,8 +100,7 @@ void PricedSolver::keep(PricedSet& set) {
 void PricedSolver::evaluate(PricedSet& set, u32 test, i64 cap, std::size_t at) {
   ++counters[kCandidates];
   bool seen[2] = {}, begun[2] = {};
-  for (const int s : {0, 1})
-    if (!set.solved(test, s)) seen[s] = look_up(set, test, s, at);
+  look_up(set, test, seen);
   const auto open = [&](int s) {
     return !set.solved(test, s) && set.side_lower[0][test] + set.side_lower[1][test] + room.leaf < cap;
   };

@@ -46,7 +46,7 @@ class PricedSolver {
     PricedSet side[2];
   };
   Level& level(std::size_t at);
-  bool look_up(PricedSet& set, u32 test, int side, std::size_t level);
+  void look_up(PricedSet& set, u32 test, bool (&seen)[2]);
   bool begin_side(PricedSet& set, u32 test, int side, std::size_t level);
   void keep(PricedSet& set);
   PlanPtr tree_of_side(PricedSet& set, u32 test, int side, int most, std::size_t level);

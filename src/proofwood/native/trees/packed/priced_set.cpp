@@ -149,11 +149,13 @@ i64 PricedSet::least_bound() const {
 void PricedSet::look_at_parent(const PricedRoom& room, const PricedSet& parent) {
   const Layers& layers = room.table.priced_layers;
   const bool own = &parent == this;
+  if (own && lower <= 2 * room.leaf) return;  // sides cost as much anyway
   for (u32 test = 0; test < rows.n_tests(); ++test) {
     const u32 above = own ? test : rows.place[test];
     for (const int s : {0, 1}) {
-      const i64 of_part = weight(room, test, s);
       const i64 known = own ? lower : parent.side_lower[s][above];
+      if (known <= 2 * room.leaf || solved(test, s)) continue;
+      const i64 of_part = weight(room, test, s);
       const i64 rest = (own ? rows.counts.weight : parent.weight(room, above, s)) - of_part;
       i64 least = known - room.error * rest;
       if (!own && room.settings.rules.split_off) {
@@ -217,7 +219,7 @@ void PricedSet::note_most(PricedRoom& room, u32 test, int side) const {
 // is split off as a leaf.
 void PricedSet::spread(PricedRoom& room, u32 test, int side) {
   const i64 known = side_lower[side][test];
-  if (!room.similar || known <= 2 * room.leaf) return;  // sides cost as much anyway
+  if (!room.similar || known <= 2 * room.leaf) return;
   const bool split_off = room.settings.rules.split_off, two = room.table.priced_layers.two;
   const i64 all = weight(room, test, side);
   read_row(room, room.table.priced_layers.weight, test, room.both);

@@ -106,6 +106,19 @@ u32 RowSet::positions(const Kernels& kernels, u32 test, bool holds, std::vector<
   return found;
 }
 
+void RowSet::side_hash(const TestTable& table, const Kernels& kernels, u32 test, bool holds, u64 (&hash)[2]) const {
+  const u32 lane = kernels.lane(test), n_groups = static_cast<u32>(group_.size()) - 1;
+  u64 held[2] = {0, 0};
+  for (u32 g = 0; g < n_groups; ++g)
+    for (u32 first = group_[g], w = words.group[g]; first < group_[g + 1]; first += kWordRows, ++w)
+      for (u32 bits = words.bits[std::size_t{w} * stride + lane]; bits != 0; bits &= bits - 1) {
+        const u64* const of = table.hash.data() + 2 * std::size_t{entry_[first + static_cast<u32>(std::countr_zero(bits))]};
+        held[0] += of[0];
+        held[1] += of[1];
+      }
+  for (const int k : {0, 1}) hash[k] = holds ? held[k] : this->hash[k] - held[k];
+}
+
 void RowSet::take_side(const TestTable& table, const Kernels& kernels, const RowSet& parent, u32 test, bool holds) {
   parent_ = &parent;
   counts.class_weight.resize(table.n_classes);

@@ -38,6 +38,8 @@ class RowSet {
   // `alive`: places of the parent's tests that are of interest, ascending; null: all.
   void open(const TestTable& table, const Kernels& kernels, Scratch& scratch, const std::vector<u32>* alive = nullptr);
   bool is_open() const { return open_; }
+  // Hash of the rows of an opened set at which a test holds, or fails.
+  void side_hash(const TestTable& table, const Kernels& kernels, u32 test, bool holds, u64 (&hash)[2]) const;
 
   u32 n_tests() const { return static_cast<u32>(tests.size()); }
   u32 entry(u32 i) const { return entry_[i]; }

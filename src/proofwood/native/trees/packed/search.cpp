@@ -75,7 +75,7 @@ bool PackedSearch::by_turns(Solution& shallow, int& depth) {
   double turn = kFirstTurn, before = work(), last = 0;
   while (!shared_.stopped()) {
     if (priced_->run(turn)) return true;
-    turn = std::max(turn, priced_->work() / 4);
+    turn = std::max(turn, priced_->work());
     const double growth = last > 0 ? std::max(4.0, last / std::max(before, 1.0)) : static_cast<double>(root_.n_tests());
     const double expected = growth * std::max(last, before);
     if (shared_.stopped() || depth > shared_.settings.max_depth || expected > priced_->work()) continue;
