@@ -1,4 +1,4 @@
-"""``OptimalTreeClassifier``: the tree with provably the fewest errors within a depth."""
+"""``OptimalTreeClassifier``: the tree with provably the fewest errors within a depth, or of every depth."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from proofwood.model import evaluate
 from proofwood.model.node_table import LEAF, FloatArray, IntArray
 from proofwood.problem.objectives import share_of
 from proofwood.problem.targets import ClassShares, Gini, LogLoss
-from proofwood.problem.tree import TreeProblem
+from proofwood.problem.tree import NO_PRICE, TreeProblem
 from proofwood.result import Limits, Progress, Result, figure
 
 SHARES: Mapping[str, type[ClassShares]] = {"log_loss": LogLoss, "gini": Gini}
@@ -50,8 +50,10 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
 
     Parameters
     ----------
-    max_depth : int, default 3
-        Most tests on a path from the root to a leaf; 0 is a single leaf.
+    max_depth : int or None, default 3
+        Most tests on a path from the root to a leaf; 0 is a single leaf. None: the tree is the best one of every depth,
+        which needs a price of leaves (``alpha``) and errors to count, as with ``criterion="errors"`` or
+        ``"balanced_accuracy"``. Of a column with more than 12 levels only the cuts of one order are candidates then.
     criterion : "errors", "balanced_accuracy", "log_loss" or "gini", default "errors"
         What the tree minimises: the weight of wrong rows; that weight with classes of equal total weight, so that the
         tree has the greatest balanced accuracy; or how badly the shares of classes in a leaf fit its rows, by
@@ -115,7 +117,7 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
 
     def __init__(
         self,
-        max_depth: int = 3,
+        max_depth: int | None = 3,
         *,
         criterion: str = "errors",
         cost_matrix: Any = None,
@@ -244,6 +246,15 @@ class OptimalTreeClassifier(TreeLearner[ClassRows], ProvedClassifier):
     def _check_shared_parameters(self) -> None:
         super()._check_shared_parameters()
         choice(self.criterion, "criterion", CRITERIA)
+
+    def _check_depth(self) -> None:
+        if self.max_depth is not None:
+            super()._check_depth()
+        elif share_of(self.alpha) == 0:
+            raise ValueError(NO_PRICE)
+
+    def _less(self) -> str:
+        return super()._less() if self.max_depth is not None else gettext("a larger alpha, a max_depth or a max_gap")
 
     @property
     def _units(self) -> tuple[str, ...]:

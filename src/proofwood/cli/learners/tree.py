@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from proofwood.cli.corrections import label_of
-from proofwood.cli.learners.option import CHECKPOINT, CV, FromTable, LearnerOptions, Option
+from proofwood.cli.learners.option import CHECKPOINT, CV, FromTable, LearnerOptions, Option, depth
 from proofwood.cli.options import count_or_share
 from proofwood.exceptions import DataError
 
@@ -55,7 +55,9 @@ def _with_table(given: Mapping[str, Any], features: pl.DataFrame, labels: Any) -
 
 TREE = LearnerOptions(
     (
-        Option("max_depth", int, "Most tests on a path; 3 by default."),
+        Option(
+            "max_depth", str, "Most tests on a path; 3 by default. none: any, which needs --alpha.", "DEPTH", read=depth
+        ),
         Option(
             "criterion",
             str,

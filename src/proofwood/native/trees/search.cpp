@@ -24,6 +24,8 @@ int depth_paid_for(const Settings& settings, const Table& table) {
   all.clear(table.n_classes);
   for (u32 r = 0; r < table.n_rows; ++r) all.add(table, r);
   const i64 leaf = settings.prices.error * all.errors(), price = settings.prices.leaf;
+  if (leaf == 0) return 0;
+  if (price <= 0) throw std::invalid_argument("trees of any depth need a price of a leaf");
   const i64 splits = std::min(std::max<i64>(0, leaf - 1) / price, std::max<i64>(0, i64{table.n_rows} - 1));
   return static_cast<int>(std::min<i64>(splits, std::numeric_limits<int>::max() / 4));
 }
@@ -37,8 +39,7 @@ Settings for_table(Settings settings, const Table& table) {
   if (table.rounded) rules.affordable = false;
   if (!table.similar) rules.reach = rules.similarity = rules.blocks = false;
   if (settings.any_depth) {
-    if (table.by_sums() || settings.prices.leaf <= 0)
-      throw std::invalid_argument("trees of any depth need classes and a price of a leaf");
+    if (table.by_sums()) throw std::invalid_argument("trees of any depth need classes");
     settings.max_depth = depth_paid_for(settings, table);
     rules.blocks = false;  // their bounds are of one depth
   }
