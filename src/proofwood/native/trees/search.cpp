@@ -57,6 +57,31 @@ Search::Search(Table table, const Settings& settings, std::atomic<int>& stop, Tr
   shared_.journal = journal;
 }
 
+// Looks for better trees over thresholds. Its cache is its own: packed sets of rows have other hashes.
+struct Search::Beside {
+  Shared shared;
+  Solver solver;
+  Rows root;
+  Improver improver;
+
+  Beside(const Table& table, const Settings& settings, const Shared& of)
+      : shared(table, settings, of.stop, TreeRun::Clock::now()),
+        solver(shared),
+        improver(solver, start(root, table, settings)) {
+    improver.start();
+    solver.solve(root, 2);
+    improver.note_front();
+    improver.take_grown();
+    improver.begin_depth(3);
+  }
+  static Rows& start(Rows& root, const Table& table, const Settings& settings) {
+    root.start(table, settings.isa);
+    return root;
+  }
+};
+
+Search::~Search() = default;
+
 Bounds Search::whole(const Bounds& counted) const {
   return {counted.upper + constant_cost(), counted.lower + constant_cost()};
 }
@@ -83,13 +108,26 @@ void Search::run() {
       return counted(known->plan, depth, upper);
     });
   if (packed_) {
+    if (settings_.any_depth && !settings_.bound_only)
+      packed_->search_beside([this](double work) { look_beside(work); });
     packed_->run();
+    beside_.reset();
     canonical_ = packed_->canonical();
     add_to(totals_, packed_->counters());
   } else {
     run_by_intervals();
   }
   done_ = !shared_.stopped();
+}
+
+void Search::look_beside(double work) {
+  constexpr double kShare = 0.25;
+  if (!beside_) beside_ = std::make_unique<Beside>(table_, settings_, shared_);
+  if (const PlanPtr best = shared_.run.answer()) beside_->improver.take(packed_->complete(*best));
+  beside_->improver.note_blocks(static_cast<u64>(kShare * work));
+  beside_->improver.run();
+  const auto [bounds, plan] = beside_->shared.run.known();
+  if (plan) shared_.run.offer(bounds.upper, plan);
 }
 
 void Search::run_by_intervals() {

@@ -14,7 +14,7 @@ namespace {
 // A test is followed until its bound is so many prices above the next one; then the least bound is looked at anew:
 // decisions/0097-no-depth.
 constexpr i64 kStep = 4;
-constexpr std::size_t kMostCells = 12'000'000;  // of the pairs of one set; two sets a level are kept
+constexpr std::size_t kMostBytes = 12'000'000;  // of the pairs of one set; two sets a level are kept
 
 // The test of least bound below `cut` that is not solved; of equal ones that of the better tree. `second`: the bound of
 // the next one.
@@ -186,7 +186,7 @@ PricedSearch::PricedSearch(Shared& shared, const TestTable& table, const Kernels
 bool PricedSearch::fits(const TestTable& table, const Kernels& kernels) {
   return std::size_t{table.priced_layers.n_layers} * table.tests.size() * table.stride *
              static_cast<std::size_t>(kernels.cell_bytes) <=
-         2 * kMostCells;
+         kMostBytes;
 }
 
 double PricedSearch::work() const {

@@ -69,8 +69,8 @@ bool PricedSet::count(PricedRoom& room) {
   sums_.all = all_.data();
   const double words = rows.words.group[layers.n_groups] + 8.0 * layers.n_layers;
   room.work += 1000 + static_cast<double>(rows.n_tests()) * static_cast<double>(stride) / kTogether * words;
-  kernels.count(rows.words, layers, sums_, room.sums.resize(std::size_t{layers.n_layers} * kScratchVectors * kVectorBytes),
-                room.stop);
+  kernels.count(rows.words, layers, sums_,
+                room.sums.resize(std::size_t{layers.n_layers} * kScratchVectors * kVectorBytes), room.stop);
   if (room.stop.asked(room.stop.of)) return false;  // not all pairs have sums
   kernels.priced(layers, rows.n_tests(), rows.stride, sums_, best_, alone_, room.least);
   return true;

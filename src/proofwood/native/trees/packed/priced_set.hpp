@@ -16,11 +16,11 @@ struct PricedRoom {
   const Kernels& kernels;
   const Settings& settings;
   Stop stop;
-  bool similar = true;          // similarity bounds hold
-  i64 error = 1, leaf = 0;      // prices
-  i64 least = 1;                // weight that a leaf gets right, or it is not worth its price
-  std::vector<u32> cell;        // of each test
-  double work = 0;              // of the kernels, in steps of about a nanosecond
+  bool similar = true;      // similarity bounds hold
+  i64 error = 1, leaf = 0;  // prices
+  i64 least = 1;            // weight that a leaf gets right, or it is not worth its price
+  std::vector<u32> cell;    // of each test
+  double work = 0;          // of the kernels, in steps of about a nanosecond
   Scratch scratch;
   VectorBuffer sums;
   std::vector<u32> alive;
@@ -36,17 +36,15 @@ class PricedSet {
   PlanPtr plan;
   // Per test. Of its sides, 0: where it fails, 1: where it holds.
   std::vector<i64> side_lower[2], side_upper[2];
-  std::vector<i64> shallow[2];       // cost of the best tree of at most two leaves
-  std::vector<PlanPtr> side_plan[2]; // of `side_upper`, where that is below `shallow`
-  std::vector<i64> bound;            // of trees with the test at their root; kInfinite: not wanted here or below
+  std::vector<i64> shallow[2];        // cost of the best tree of at most two leaves
+  std::vector<PlanPtr> side_plan[2];  // of `side_upper`, where that is below `shallow`
+  std::vector<i64> bound;             // of trees with the test at their root; kInfinite: not wanted here or below
 
   // Opens the rows, and bounds all sides; those of the tests of the parent bound them, too. `known`: a bound of all
   // trees. False if stopped: nothing is known then.
   bool begin(PricedRoom& room, const PricedSet* parent, u32 test, int side, i64 known);
 
-  i64 cost(const PricedRoom& room, u32 test) const {
-    return side_upper[0][test] + side_upper[1][test] + room.leaf;
-  }
+  i64 cost(const PricedRoom& room, u32 test) const { return side_upper[0][test] + side_upper[1][test] + room.leaf; }
   bool solved(u32 test, int side) const { return side_lower[side][test] >= side_upper[side][test]; }
   i64 side_leaf(const PricedRoom& room, u32 test, int side) const;
   i64 weight(const PricedRoom& room, u32 test, int side) const;

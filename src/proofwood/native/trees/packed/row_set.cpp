@@ -112,7 +112,8 @@ void RowSet::side_hash(const TestTable& table, const Kernels& kernels, u32 test,
   for (u32 g = 0; g < n_groups; ++g)
     for (u32 first = group_[g], w = words.group[g]; first < group_[g + 1]; first += kWordRows, ++w)
       for (u32 bits = words.bits[std::size_t{w} * stride + lane]; bits != 0; bits &= bits - 1) {
-        const u64* const of = table.hash.data() + 2 * std::size_t{entry_[first + static_cast<u32>(std::countr_zero(bits))]};
+        const u64* const of =
+            table.hash.data() + 2 * std::size_t{entry_[first + static_cast<u32>(std::countr_zero(bits))]};
         held[0] += of[0];
         held[1] += of[1];
       }
@@ -143,9 +144,9 @@ RowSet::Source RowSet::narrowed(const Source& wide, const Kernels& kernels, Scra
 }
 
 void RowSet::open(const TestTable& table, const Kernels& kernels, Scratch& scratch, const std::vector<u32>* alive) {
-  Source from = parent_ ? Source{parent_->row_bits_.data(), parent_->stride, parent_->n_tests(), position_.data()}
-                        : Source{table.row_bits.data(), table.stride, static_cast<u32>(table.tests.size()),
-                                 position_.data()};
+  Source from =
+      parent_ ? Source{parent_->row_bits_.data(), parent_->stride, parent_->n_tests(), position_.data()}
+              : Source{table.row_bits.data(), table.stride, static_cast<u32>(table.tests.size()), position_.data()};
   if (alive != nullptr) from = narrowed(from, kernels, scratch, *alive);
   place_words(group_, word_group_);
   const u32 n_words = word_group_.back();

@@ -12,9 +12,12 @@ namespace proofwood::trees::packed {
 
 namespace {
 
-constexpr int kDeep = 5;           // where the search without depth is tried first
-constexpr int kClosed = 1 << 30;   // depth beyond all that are of interest
-constexpr double kFirstTurn = 2e8;  // work, about a fifth of a second
+constexpr int kDeep = 5;            // where the search without depth is tried first
+constexpr int kClosed = 1 << 30;    // depth beyond all that are of interest
+constexpr double kFirstTurn = 2e7;  // work, some hundredths of a second
+constexpr double kOfDepths = 0.5;   // what a depth may be expected to take, as a share of the search without depth
+constexpr double kLeastGrowth = 4;  // of the work from depth to depth
+constexpr double kLong = 5e8;       // what pays for trees beside the search
 
 }  // namespace
 
@@ -71,22 +74,24 @@ void PackedSearch::run() {
 // Both searches, each getting about as much work as the other one: trees of low depth are good early, the search without
 // depth ends where they do not. True if the latter ended; else `depth` is the next one, or kClosed if none is needed.
 bool PackedSearch::by_turns(Solution& shallow, int& depth) {
+  const Settings& settings = shared_.settings;
   priced_ = std::make_unique<PricedSearch>(shared_, table_, kernels_);
-  double turn = kFirstTurn, before = work(), last = 0;
+  double turn = kFirstTurn, last = std::max(work(), 1.0), growth = root_.n_tests();
   while (!shared_.stopped()) {
     if (priced_->run(turn)) return true;
     turn = std::max(turn, priced_->work());
-    const double growth = last > 0 ? std::max(4.0, last / std::max(before, 1.0)) : static_cast<double>(root_.n_tests());
-    const double expected = growth * std::max(last, before);
-    if (shared_.stopped() || depth > shared_.settings.max_depth || expected > priced_->work()) continue;
-    const double at = work();
-    if (!deepen(shallow, depth)) {
-      depth = kClosed;
-      return false;
+    while (!shared_.stopped() && depth <= settings.max_depth && growth * last <= kOfDepths * priced_->work()) {
+      const double before = work();
+      if (!deepen(shallow, depth)) {
+        depth = kClosed;
+        return false;
+      }
+      const double took = work() - before;
+      growth = std::max(kLeastGrowth, took / last);
+      last = std::max(took, 1.0);
+      if (++depth > settings.max_depth && !settings.any_depth) return false;
     }
-    before = last > 0 ? last : before;
-    last = work() - at;
-    if (++depth > shared_.settings.max_depth && !shared_.settings.any_depth) return false;
+    if (beside_ && priced_->work() >= kLong) beside_(priced_->work());
   }
   return false;
 }

@@ -20,6 +20,9 @@ class PackedSearch {
   // Gives the tree of a record of trees of a depth, counted on the rows; null without one.
   using Recorded = std::function<PlanPtr(int depth, i64& upper)>;
   void take_up(Recorded recorded) { recorded_ = std::move(recorded); }
+  // What looks for better trees of any depth now and then, given the work of the search so far.
+  using Beside = std::function<void(double work)>;
+  void search_beside(Beside beside) { beside_ = std::move(beside); }
 
   // The tree of a plan of this search, its ends as splits and leaves. Works after a stop.
   PlanPtr complete(const Plan& plan);
@@ -54,6 +57,7 @@ class PackedSearch {
   Searched searched_;
   bool canonical_ = false;
   Recorded recorded_;
+  Beside beside_;
 };
 
 }  // namespace proofwood::trees::packed

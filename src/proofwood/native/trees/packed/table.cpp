@@ -176,8 +176,9 @@ void set_priced_layers(TestTable& packed) {
 }  // namespace
 
 u32 TestTable::number(u32 feature, u32 key) const {
-  const auto at = std::find_if(tests.begin(), tests.end(),
-                               [&](const Test& test) { return test.feature == feature && test.key() == key; });
+  const auto at = std::find_if(tests.begin(), tests.end(), [&](const Test& test) {
+    return test.feature == feature && test.rank == key >> kLabelBits;
+  });
   if (at == tests.end()) throw std::logic_error("a split of a plan is no test of its table");
   return static_cast<u32>(at - tests.begin());
 }

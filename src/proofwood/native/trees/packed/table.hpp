@@ -44,7 +44,7 @@ struct TestTable {
   Layers weight_layer{};  // of weights alone
   std::vector<std::int32_t> priced_factor;
   Layers priced_layers{};  // `layers` and one of weights
-  i64 largest = 0;        // sum of anything that is counted
+  i64 largest = 0;         // sum of anything that is counted
 
   u32 n_groups() const { return static_cast<u32>(groups.size()); }
   bool holds(u32 entry, u32 test) const {
