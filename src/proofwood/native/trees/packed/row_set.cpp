@@ -106,7 +106,7 @@ u32 RowSet::positions(const Kernels& kernels, u32 test, bool holds, std::vector<
   return found;
 }
 
-void RowSet::side_hash(const TestTable& table, const Kernels& kernels, u32 test, bool holds, u64 (&hash)[2]) const {
+void RowSet::side_hash(const TestTable& table, const Kernels& kernels, u32 test, bool holds, u64 (&found)[2]) const {
   const u32 lane = kernels.lane(test), n_groups = static_cast<u32>(group_.size()) - 1;
   u64 held[2] = {0, 0};
   for (u32 g = 0; g < n_groups; ++g)
@@ -117,7 +117,7 @@ void RowSet::side_hash(const TestTable& table, const Kernels& kernels, u32 test,
         held[0] += of[0];
         held[1] += of[1];
       }
-  for (const int k : {0, 1}) hash[k] = holds ? held[k] : this->hash[k] - held[k];
+  for (const int k : {0, 1}) found[k] = holds ? held[k] : hash[k] - held[k];
 }
 
 void RowSet::take_side(const TestTable& table, const Kernels& kernels, const RowSet& parent, u32 test, bool holds) {

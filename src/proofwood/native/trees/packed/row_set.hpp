@@ -39,7 +39,7 @@ class RowSet {
   void open(const TestTable& table, const Kernels& kernels, Scratch& scratch, const std::vector<u32>* alive = nullptr);
   bool is_open() const { return open_; }
   // Hash of the rows of an opened set at which a test holds, or fails.
-  void side_hash(const TestTable& table, const Kernels& kernels, u32 test, bool holds, u64 (&hash)[2]) const;
+  void side_hash(const TestTable& table, const Kernels& kernels, u32 test, bool holds, u64 (&found)[2]) const;
 
   u32 n_tests() const { return static_cast<u32>(tests.size()); }
   u32 entry(u32 i) const { return entry_[i]; }

@@ -17,7 +17,7 @@ constexpr int kClosed = 1 << 30;    // depth beyond all that are of interest
 constexpr double kFirstTurn = 2e7;  // work, some hundredths of a second
 constexpr double kOfDepths = 0.5;   // what a depth may be expected to take, as a share of the search without depth
 constexpr double kLeastGrowth = 4;  // of the work from depth to depth
-constexpr double kLong = 5e8;       // what pays for trees beside the search
+constexpr double kLong = 1e8;       // what pays for trees beside the search
 
 }  // namespace
 
