@@ -303,7 +303,7 @@ def test_wrong_sample_weights(weights, message):
     [
         ({"max_depth": -1}, "max_depth=-1 is not a depth: expected an integer from 0"),
         ({"max_depth": 2.5}, "max_depth=2.5 is not a depth"),
-        ({"max_depth": None}, "max_depth=None is not a depth"),
+        ({"max_depth": None}, "max_depth=None asks for trees of every depth, but leaves have no price"),
         ({"alpha": -0.1}, "alpha=-0.1 is not a price"),
         ({"alpha": "much"}, "alpha='much' is not a price"),
         ({"min_samples_leaf": 0}, "min_samples_leaf=0 is not a number of rows"),

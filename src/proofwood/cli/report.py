@@ -283,4 +283,5 @@ def _cart_errors(model: Any, features: pl.DataFrame, labels: Any) -> int | None:
         return None  # the objective is no number of errors
     codes = np.unique(model.to_labels(labels), return_inverse=True)[1]
     X = model.to_numbers(features)
-    return greedy_errors(X, codes, max_depth=model.max_depth, min_rows=model.min_samples_leaf)
+    depth = model.model_.depth if model.max_depth is None else model.max_depth
+    return greedy_errors(X, codes, max_depth=depth, min_rows=model.min_samples_leaf)

@@ -1,4 +1,4 @@
-"""``OptimalTreeClassifier``: the tree with provably the fewest errors within a depth."""
+"""``OptimalTreeClassifier``: the tree with provably the fewest errors within a depth, or of every depth."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from proofwood.estimators.reporting import COUNTS
 from proofwood.estimators.shared_docs import documented
 from proofwood.estimators.tree_learner import PosedTree, TreeLearner
 from proofwood.estimators.tree_questions import TreeQuestions
-from proofwood.hints import Hint
+from proofwood.hints import Hint, parameter
 from proofwood.language import gettext, number
 from proofwood.model import evaluate
 from proofwood.model.node_table import LEAF, FloatArray, IntArray
@@ -57,7 +57,7 @@ from proofwood.problem.class_limits import FairClasses, OrderedClasses
 from proofwood.problem.objectives import share_of
 from proofwood.problem.targets import ClassShares, Gini, LogLoss
 from proofwood.problem.targets.ratios import Ratio, RatioClasses
-from proofwood.problem.tree import TreeProblem
+from proofwood.problem.tree import BY_DEPTH, NO_PRICE, TreeProblem
 from proofwood.result import Limits, Progress, Result, figure
 
 SHARES: Mapping[str, type[ClassShares]] = {"log_loss": LogLoss, "gini": Gini}
@@ -80,8 +80,10 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
 
     Parameters
     ----------
-    max_depth : int, default 3
-        Most tests on a path from the root to a leaf; 0 is a single leaf.
+    max_depth : int or None, default 3
+        Most tests on a path from the root to a leaf; 0 is a single leaf. None: the tree is the best one of every depth,
+        which needs a price of leaves (``alpha``) and errors to count, as with ``criterion="errors"`` or
+        ``"balanced_accuracy"``. Of a column with more than 12 levels only the cuts of one order are candidates then.
     criterion : "errors", "balanced_accuracy", "log_loss", "gini", "f1", "f_beta" or "jaccard", default "errors"
         What the tree minimises: the weight of wrong rows; that weight with classes of equal total weight, so that the
         tree has the greatest balanced accuracy; or how badly the shares of classes in a leaf fit its rows, by
@@ -163,7 +165,7 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
 
     def __init__(
         self,
-        max_depth: int = 3,
+        max_depth: int | None = 3,
         *,
         criterion: str = "errors",
         beta: float | None = None,
@@ -324,6 +326,23 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
         choice(self.criterion, "criterion", CRITERIA)
         as_ratio(self.criterion, self.beta, self.pos_label)
 
+    def _check_depth(self) -> None:
+        if self.max_depth is not None:
+            super()._check_depth()
+            return
+        by_depth = {
+            "criterion": self._ratio is not None,
+            "monotonic_cst": self.monotonic_cst is not None,
+            "constraints": bool(tree_constraints(self.constraints)[0]),
+        }
+        for name in (name for name, given in by_depth.items() if given):
+            raise ValueError(BY_DEPTH % f"a fit with {parameter(name, getattr(self, name))}")
+        if share_of(self.alpha) == 0:
+            raise ValueError(NO_PRICE)
+
+    def _less(self) -> str:
+        return super()._less() if self.max_depth is not None else gettext("a larger alpha, a max_depth or a max_gap")
+
     @property
     def _units(self) -> tuple[str, ...]:
         ratio = () if self._ratio is None else (self._ratio.unit,)
@@ -335,7 +354,7 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
         return as_ratio(self.criterion, self.beta, self.pos_label)
 
     def _tests_sets(self, given: ClassRows) -> bool:
-        if tree_constraints(self.constraints)[0] and (few_levels(self.schema_) or self.max_depth <= 1):
+        if tree_constraints(self.constraints)[0] and (few_levels(self.schema_) or (self.max_depth or 0) <= 1):
             return False  # all sets as columns; the order of levels by their shares does not suffice under limits
         return self.criterion not in SHARES and (given.costs is None or given.costs.factors is not None)
 

@@ -49,7 +49,7 @@ class TreeLearner(ProvedLearner[Rows]):
     Subclasses store the parameters below in ``__init__``.
     """
 
-    max_depth: int
+    max_depth: int | None
     alpha: float
     min_samples_leaf: int
     min_weight_fraction_leaf: float
@@ -86,7 +86,7 @@ class TreeLearner(ProvedLearner[Rows]):
     def _problem(self, given: Rows) -> PosedTree:
         check_checkpoint(self.checkpoint)
         check_few(self.min_samples_level)
-        check_depth(self.max_depth)
+        self._check_depth()
         check_min_samples_leaf(self.min_samples_leaf)
         views = tree_views(
             given,
@@ -97,8 +97,12 @@ class TreeLearner(ProvedLearner[Rows]):
         )
         posed = self._posed(views, given)
         few = pooled_at(self.min_samples_level, posed.problem.n_rows)
-        scope = scope_of(self.schema_, views, few=few) if self.max_depth else ()  # a leaf has no test
+        scope = scope_of(self.schema_, views, few=few) if self.max_depth != 0 else ()  # a leaf has no test
         return replace(posed, scope=scope)
+
+    def _check_depth(self) -> None:
+        """Raise ValueError unless ``max_depth`` is a depth."""
+        check_depth(self.max_depth)
 
     def _holds_leaves(self) -> bool:
         """Whether leaves need a minimum of more than one row."""
@@ -154,8 +158,9 @@ class TreeLearner(ProvedLearner[Rows]):
         return problem.problem.cost.shown(problem.counted.real_cost(self.model_))
 
     def _claim(self) -> str:
-        depth = self.max_depth
-        return gettext("no tree of depth at most %(depth)s costs less", depth=depth)
+        if self.max_depth is None:
+            return gettext("no tree of any depth costs less")
+        return gettext("no tree of depth at most %(depth)s costs less", depth=self.max_depth)
 
 
 # ----------------------------------------------------------------------------------------------- the problem of a table
@@ -169,14 +174,14 @@ class Sets(StrEnum):
     ORDERED = "only the cuts of one order"
 
 
-def sets_of(n_levels: int, n_classes: int, max_depth: int, *, minimum: bool) -> Sets:
+def sets_of(n_levels: int, n_classes: int, max_depth: int | None, *, minimum: bool) -> Sets:
     """Return which sets of levels of a column a search considers as tests.
 
     Parameters
     ----------
     n_levels : number of levels of the column; missing values count as one
     n_classes : number of classes
-    max_depth : depth of the tree
+    max_depth : depth of the tree; None for any: then no test is known to be among the last two of a path
     minimum : whether leaves need more than one row, or a least weight
     """
     if n_levels <= 2:
@@ -185,6 +190,8 @@ def sets_of(n_levels: int, n_classes: int, max_depth: int, *, minimum: bool) -> 
         return Sets.ALL if n_levels <= SETS_OF_HELD_LEAVES else Sets.ORDERED
     if n_levels > SETS_LOW or n_classes > CLASSES_OF_SETS:
         return Sets.ORDERED
+    if max_depth is None:
+        return Sets.ALL if n_levels <= SETS_ANYWHERE else Sets.ORDERED
     return Sets.ALL if n_levels <= SETS_ANYWHERE or max_depth <= 2 else Sets.ALL_LOW
 
 
@@ -237,7 +244,7 @@ def tree_views(
     rows: TrainingRows,
     schema: Schema,
     *,
-    max_depth: int,
+    max_depth: int | None,
     few: int | None = None,
     minimum: bool = False,
 ) -> Views:
@@ -247,7 +254,7 @@ def tree_views(
     ----------
     rows : training rows; rows of weight 0 are ignored
     schema : schema of the table
-    max_depth : depth of the tree
+    max_depth : depth of the tree; None for any
     few : levels with fewer rows are pooled, see :func:`pooled_at`
     minimum : whether leaves need more than one row, or a least weight, so that the search cannot test sets of levels
     """
@@ -279,13 +286,13 @@ def tree_views(
     return replace(Views.of(X, given=given, left_out=schema.left_out), limits=limits)
 
 
-def _order_suffices(weights: FloatArray, n_classes: int, max_depth: int, *, minimum: bool) -> bool:
+def _order_suffices(weights: FloatArray, n_classes: int, max_depth: int | None, *, minimum: bool) -> bool:
     """Whether the best cut of the order of :func:`level_order` is provably the best set of levels.
 
     That holds for a single test and two classes. The order compares class shares in float64, which is exact enough if
     the weights are whole and not too large.
     """
-    if n_classes > 2 or max_depth > 1 or minimum:
+    if n_classes > 2 or max_depth is None or max_depth > 1 or minimum:
         return False
     return bool(np.all(weights == np.floor(weights)) and weights.sum() < MOST_EXACT)
 

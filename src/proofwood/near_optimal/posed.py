@@ -203,14 +203,14 @@ def _warn_of_much(problem: TreeProblem, best: int, budget: int, limits: Limits) 
     """Warn where the slack pays for a leaf more, or for a depth less."""
     cost = problem.cost
     slack = budget - best
-    if problem.max_depth == 0 or slack == 0:
+    if problem.depth == 0 or slack == 0:
         return
     reasons = []
     if 0 < cost.leaf_price <= slack:
         reasons.append("pays for one more leaf")
-    shallow = solve(replace(problem, max_depth=problem.max_depth - 1, max_gap=0), limits=limits)
+    shallow = solve(replace(problem, max_depth=problem.depth - 1, max_gap=0), limits=limits)
     if shallow.model is not None and problem.integer_cost(shallow.model) <= budget:
-        reasons.append(f"reaches the best tree of depth {problem.max_depth - 1}")
+        reasons.append(f"reaches the best tree of depth {problem.depth - 1}")
     if not reasons:
         return
     share = Fraction(slack, cost.error_price * cost.total)

@@ -22,6 +22,14 @@ from proofwood.problem.targets import Classes, RoundedTarget, SumTarget, Target
 MAX_DEPTH = 20
 MANY_NUMBERS = 200_000
 """Numbers of a target from which reading them looks at the clock."""
+NO_PRICE = (
+    "max_depth=None asks for trees of every depth, but leaves have no price, or one that is too small to count: pass "
+    "alpha, such as 0.01 (a leaf must avoid errors on one row in a hundred), or a depth such as 3"
+)
+OF_CLASSES = (
+    "max_depth=None asks for trees of every depth: only errors of classes can be searched so; pass a depth such as 3"
+)
+BY_DEPTH = "max_depth=None asks for trees of every depth, which %s does not search: pass a depth such as 3"
 LARGEST_COST = 2.0**1000
 # The best cut of one order is the best set only above two leaves. In deeper trees other sets are better, and a search
 # over all sets is cheap up to this number: decisions/0019-sets-of-levels.
@@ -42,7 +50,8 @@ class TreeProblem:
     target : what rows are to be told apart by, such as their classes
     weights : (n_rows,) positive int64; real weight = ``weights * cost.unit`` unless there is a ``rounding``
     cost : integer prices of rows and of a leaf, and how they are reported
-    max_depth : non-negative int; 0 permits only a single leaf
+    max_depth : non-negative int; 0 permits only a single leaf. None: trees of every depth, which needs classes and a
+        price of a leaf
     min_samples_leaf : rows (unweighted) that every leaf must hold
     min_leaf_weight : integer weight that every leaf must hold
     max_gap : permitted difference between the reported tree and the optimum, in the integer unit of ``cost``
@@ -57,7 +66,7 @@ class TreeProblem:
     target: Target
     weights: IntArray
     cost: TreeCost | SumCost
-    max_depth: int = 3
+    max_depth: int | None = 3
     min_samples_leaf: int = 1
     min_leaf_weight: int = 0
     max_gap: int = 0
@@ -65,6 +74,13 @@ class TreeProblem:
     rounding: Rounding | None = None
     by_sets: tuple[int, ...] = ()
     sets_anywhere: int = SETS_ANYWHERE
+
+    @property
+    def depth(self) -> int:
+        """``max_depth``, for a search that goes by depths; ValueError if it is None."""
+        if self.max_depth is None:
+            raise ValueError(BY_DEPTH % "this search")
+        return self.max_depth
 
     @classmethod
     def from_arrays(
@@ -74,7 +90,7 @@ class TreeProblem:
         *,
         n_classes: int | None = None,
         sample_weight: npt.ArrayLike | None = None,
-        max_depth: int = 3,
+        max_depth: int | None = 3,
         alpha: float | Fraction = 0.0,
         min_samples_leaf: int = 1,
         min_weight_fraction_leaf: float = 0.0,
@@ -89,7 +105,7 @@ class TreeProblem:
         codes : (n_samples,) class codes
         n_classes : number of classes; None for those that occur
         sample_weight : (n_samples,), not negative, or None for ones
-        max_depth : maximum number of tests on a path
+        max_depth : maximum number of tests on a path; None for any, with an ``alpha`` above 0
         alpha : price of a leaf beyond the first as a share of the total weight, in [0, 1]
         min_samples_leaf : rows, unweighted, that every leaf must hold
         min_weight_fraction_leaf : share of the total weight that every leaf must hold, in [0, 0.5]
@@ -105,14 +121,17 @@ class TreeProblem:
         codes = np.asarray(codes, dtype=np.int64)
         X, (kept, (weights, unit, rounding)) = _checked(X, codes.shape, sample_weight, max_depth, min_samples_leaf)
         classes = int(codes.max(initial=0)) + 1 if n_classes is None else n_classes
-        most = min(kept.size, 2 ** int(max_depth)) - 1
+        depth = None if max_depth is None else int(max_depth)
+        most = kept.size - 1 if depth is None else min(kept.size, 2**depth) - 1
         cost = TreeCost.of(alpha=alpha, total=int(weights.sum()), unit=unit, rounding=rounding, most=most)
+        if depth is None and cost.leaf_price == 0 and np.ptp(codes[kept]) > 0:
+            raise ValueError(NO_PRICE)
         return cls(
             X=X,
             target=Classes(codes[kept], classes),
             weights=weights,
             cost=cost,
-            max_depth=int(max_depth),
+            max_depth=depth,
             min_samples_leaf=int(min_samples_leaf),
             min_leaf_weight=cost.leaf_weight(min_weight_fraction_leaf),
             max_gap=cost.gap_units(max_gap),
@@ -129,7 +148,7 @@ class TreeProblem:
         make: Callable[[FloatArray, IntegerWeights], SumTarget],
         *,
         sample_weight: npt.ArrayLike | None = None,
-        max_depth: int = 3,
+        max_depth: int | None = 3,
         alpha: float | Fraction = 0.0,
         min_samples_leaf: int = 1,
         min_weight_fraction_leaf: float = 0.0,
@@ -140,7 +159,8 @@ class TreeProblem:
 
         Parameters
         ----------
-        X, sample_weight, max_depth, min_samples_leaf, min_weight_fraction_leaf : as in :meth:`from_arrays`
+        X, sample_weight, min_samples_leaf, min_weight_fraction_leaf : as in :meth:`from_arrays`
+        max_depth : maximum number of tests on a path
         targets : (n_samples,) or (n_samples, k) numbers
         make : the kind of target, such as ``Numbers``, or what makes it of the numbers and weights of rows of positive
             weight
@@ -155,6 +175,8 @@ class TreeProblem:
         ValueError
             If a value is outside its range, or a cost beyond float64; the message gives the range.
         """
+        if max_depth is None:
+            raise ValueError(OF_CLASSES)
         numbers = np.asarray(targets, dtype=np.float64)
         X, (kept, weights) = _checked(X, numbers.shape[:1], sample_weight, max_depth, min_samples_leaf)
         target = make(numbers[kept].reshape(kept.size, -1), weights)
@@ -306,7 +328,8 @@ def _checked(
         raise ValueError(
             "X holds NaN: put missing values below or above all values (Views), impute them, or drop these rows"
         )
-    check_depth(max_depth)
+    if max_depth is not None:
+        check_depth(max_depth)
     check_min_samples_leaf(min_samples_leaf)
     kept, weights = integer_weights(sample_weight, X.shape[0]).positive()
     return X if kept.size == X.shape[0] else X[kept], (kept, weights)

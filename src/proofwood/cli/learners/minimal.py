@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proofwood.cli.learners.option import ENGINE, MAX_THRESHOLDS, LearnerOptions, Option
+from proofwood.cli.learners.option import ENGINE, MAX_THRESHOLDS, LearnerOptions, Option, depth
 
 MINIMAL = LearnerOptions(
     (
@@ -12,7 +12,7 @@ MINIMAL = LearnerOptions(
             "What to minimise: depth, nodes (after the depth) or nodes-any-depth.",
             values=("depth", "nodes", "nodes-any-depth"),
         ),
-        Option("max_depth", int, "Most tests on a path; no limit by default."),
+        Option("max_depth", str, "Most tests on a path; no limit by default.", "DEPTH", read=depth),
         Option("max_errors", int, "Most rows that may be wrong; 0 by default."),
         Option(
             "on_conflict",

@@ -102,6 +102,23 @@ ENGINE = Option("engine", str, "Search engine: auto, search or paper.", values=(
 """Option of learners with one search and the method of their paper."""
 MAX_THRESHOLDS = Option("max_thresholds", int, "Most thresholds per column.")
 """Option of learners over tests."""
+
+
+def depth(text: str) -> int | None:
+    """Parse ``--max-depth``: a number of tests, or none for any.
+
+    Raises
+    ------
+    DataError
+        If it is something else.
+    """
+    if text == "none":
+        return None
+    if not re.fullmatch(r"[+-]?\d+", text):
+        raise DataError(f"--max-depth {text!r}: expected a number of tests (such as 3), or none for any")
+    return int(text)
+
+
 CV = Option(
     "cv",
     int,

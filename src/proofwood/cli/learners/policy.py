@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proofwood.cli.learners.option import CHECKPOINT, LearnerOptions, Option, Predicts
+from proofwood.cli.learners.option import CHECKPOINT, LearnerOptions, Option, Predicts, depth
 from proofwood.cli.learners.tree import max_gap
 from proofwood.exceptions import DataError
 
@@ -25,7 +25,7 @@ def budget(text: str) -> float | dict[str, float]:
 
 POLICY = LearnerOptions(
     (
-        Option("max_depth", int, "Most tests on a path; 3 by default."),
+        Option("max_depth", str, "Most tests on a path; 3 by default.", "DEPTH", read=depth),
         Option("alpha", float, "Price per leaf, as a share of the reward that the best action for all loses."),
         Option("min_samples_leaf", int, "Least rows per leaf."),
         Option(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from proofwood.cli.learners.option import CHECKPOINT, CV, LearnerOptions, Option, Predicts
+from proofwood.cli.learners.option import CHECKPOINT, CV, LearnerOptions, Option, Predicts, depth
 from proofwood.cli.learners.tree import max_gap
 
 REGRESSOR = LearnerOptions(
     (
-        Option("max_depth", int, "Most tests on a path; 3 by default."),
+        Option("max_depth", str, "Most tests on a path; 3 by default.", "DEPTH", read=depth),
         Option(
             "criterion",
             str,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from proofwood.cli.corrections import label_of
 from proofwood.cli.learners.diagram import FAIR_OPTIONS, with_constraints
-from proofwood.cli.learners.option import CHECKPOINT, CV, FromTable, LearnerOptions, Option
+from proofwood.cli.learners.option import CHECKPOINT, CV, FromTable, LearnerOptions, Option, depth
 from proofwood.cli.options import count_or_share
 from proofwood.exceptions import DataError
 
@@ -88,7 +88,9 @@ OF_ONE_TREE = ("monotonic", *(option.name for option in FAIR_OPTIONS))
 
 TREE = LearnerOptions(
     (
-        Option("max_depth", int, "Most tests on a path; 3 by default."),
+        Option(
+            "max_depth", str, "Most tests on a path; 3 by default. none: any, which needs --alpha.", "DEPTH", read=depth
+        ),
         Option(
             "criterion",
             str,

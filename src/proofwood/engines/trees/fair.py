@@ -208,7 +208,7 @@ class PricedTrees:
             *self._classes(fit.charged),
             np.ascontiguousarray(amounts),
             {
-                "max_depth": self.problem.max_depth,
+                "max_depth": self.problem.depth,
                 "leaf_price": min(fit.leaf_price, int(np.abs(fit.charged).sum()) + 1),
                 "min_rows": min(self.problem.min_samples_leaf, 2**31 - 1),
                 "base": aim.base,

@@ -65,6 +65,8 @@ class LastTests:
     def __init__(self, problem: TreeProblem, over: Callable[[], bool]) -> None:
         target = problem.target
         assert isinstance(target, LimitedRewards)
+        assert problem.max_depth is not None
+        self._max_depth = problem.max_depth
         self._target, self._problem, self._over = target, problem, over
         self._losses = target.weighted.values.astype(np.float64)
         self._weights = problem.real_weights
@@ -80,7 +82,7 @@ class LastTests:
         """
         for _ in range(ROUNDS):
             before = tree
-            for node in _places(tree.table, self._problem.max_depth):
+            for node in _places(tree.table, self._max_depth):
                 if self._over():
                     return tree
                 table = self._with_better_stump(tree.table, node)

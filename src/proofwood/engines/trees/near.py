@@ -73,17 +73,15 @@ class NearTrees:
         OverflowError
             If there are more than 2**128 trees.
         """
-        if problem.max_depth > DEEPEST:
-            raise ValueError(
-                f"max_depth={problem.max_depth}: near-optimal trees are counted up to a depth of {DEEPEST}"
-            )
+        if problem.depth > DEEPEST:
+            raise ValueError(f"max_depth={problem.depth}: near-optimal trees are counted up to a depth of {DEEPEST}")
         if problem.by_sets:
             raise ValueError("near-optimal trees are counted over numeric columns, and not over sets of levels")
         if not problem.cost.exact:
             raise ValueError("near-optimal trees are counted where weights and prices are exact integers")
         options = SearchOptions() if options is None else options
         settings = {
-            "max_depth": problem.max_depth,
+            "max_depth": problem.depth,
             "error_price": problem.cost.error_price,
             "leaf_price": problem.cost.leaf_price,
             "min_rows": min(problem.min_samples_leaf, 2**31 - 1),

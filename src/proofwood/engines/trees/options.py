@@ -28,6 +28,10 @@ class SearchOptions:
     feature_bounds : bound the cost of a feature by its cost in the neighbouring subproblem
     packed : search tables of few tests over packed words, for all pairs of tests at once
     affordable : search a subtree no deeper than the number of splits that its cost limit pays for
+    priced : search trees of any depth whose leaves have a price over packed words, with no depth
+    split_off : there, a set of rows costs what another one does, less one split and a leaf
+    dominated : there, leave out tests with a side that gets less right than the price of a leaf
+    three_leaves : there, bound trees of three leaves by the least errors of a leaf that is alone on one side
     greedy_tree : grow the first tree by least Gini impurity, one depth in each pass over the rows
     polish : improve every early tree node by node, and its two lowest layers of splits exactly
     beam : try good roots of depth-two trees, with new trees below them
@@ -53,6 +57,10 @@ class SearchOptions:
     feature_bounds: bool = True
     packed: bool = True
     affordable: bool = True
+    priced: bool = True
+    split_off: bool = True
+    dominated: bool = True
+    three_leaves: bool = True
     greedy_tree: bool = True
     polish: bool = True
     beam: bool = True

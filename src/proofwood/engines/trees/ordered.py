@@ -108,7 +108,7 @@ class _Search:
         return completed(self._result)
 
     def _run(self) -> None:
-        depth = self.problem.max_depth
+        depth = self.problem.depth
         if depth > FIRST_DEPTH:
             self._natively(FIRST_DEPTH, self.clock.part(FIRST_SHARE))
             if ends_all(STOPPED_BY[self.stopped]):
@@ -132,7 +132,7 @@ class _Search:
         self._tell(self.upper, self.lower)
 
     def _natively(self, depth: int, clock: Clock) -> None:
-        problem, last = self.problem, depth == self.problem.max_depth
+        problem, last = self.problem, depth == self.problem.depth
         found = answer_of(
             _native.solve_monotone_tree,
             self.X,

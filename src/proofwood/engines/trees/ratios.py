@@ -127,14 +127,14 @@ class _RatioRun(Run):
     def _search(self) -> None:
         """Search at the prices of the best cost until no tree is below it: first trees of little depth, then all."""
         self.changed()
-        for depth in sorted({min(SHALLOW, self.problem.max_depth), self.problem.max_depth}):
+        for depth in sorted({min(SHALLOW, self.problem.depth), self.problem.depth}):
             improved = True
             while improved and self.stopped_by is None and self.cost - self.lower > self.target.permitted:
                 improved = self._step(depth)
 
     def _step(self, depth: int) -> bool:
         """One search at the prices of the best cost; whether it found a better tree."""
-        before, final = self.cost, depth == self.problem.max_depth
+        before, final = self.cost, depth == self.problem.depth
         priced = self._priced(before, depth)
 
         def report(event: ProgressEvent) -> None:

@@ -86,7 +86,7 @@ def solve(
     progress: Progress | None = None,
     checkpoint: SearchFile | None = None,
 ) -> Result:
-    """Tree of least cost within the problem's depth, by branch and bound over thresholds [1]_.
+    """Tree of least cost within the problem's depth, if it has one, by branch and bound over thresholds [1]_.
 
     Parameters
     ----------
@@ -291,7 +291,7 @@ def settings_of(problem: TreeProblem, options: SearchOptions, limits: Limits) ->
     """The settings of the native search."""
     cost = problem.cost
     return {
-        "max_depth": problem.max_depth,
+        **({"any_depth": True} if problem.max_depth is None else {"max_depth": problem.max_depth}),
         "error_price": cost.error_price if isinstance(problem.target, Classes) else 1,
         "leaf_price": cost.leaf_price,
         "min_rows": min(problem.min_samples_leaf, 2**31 - 1),
@@ -336,7 +336,9 @@ def _reporter(progress: Progress | None, cost: TreeCost | SumCost) -> Any:
 
 
 def _checked_start(start: NodeTable, problem: TreeProblem) -> int:
-    if not start.is_tree or start.depth > problem.max_depth:
+    if not start.is_tree:
+        raise ValueError("start is a diagram: expected a tree")
+    if problem.max_depth is not None and start.depth > problem.max_depth:
         raise ValueError(f"start has depth {start.depth}: expected a tree of depth up to {problem.max_depth}")
     if start.n_leaves > 1:
         leaves = apply(start, problem.X)

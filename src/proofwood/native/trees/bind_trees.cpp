@@ -71,6 +71,7 @@ trees::Settings read_settings(const nb::dict& given, bool& merge, trees::LevelTe
   const auto number = [&](const char* name, auto fallback) { return reader.get(name, fallback); };
   const auto rule = [&](const char* name) { return reader.need<bool>(name); };
   settings.max_depth = reader.get("max_depth", settings.max_depth, 0);
+  settings.any_depth = number("any_depth", settings.any_depth);
   settings.prices.error = number("error_price", settings.prices.error);
   settings.prices.leaf = number("leaf_price", settings.prices.leaf);
   settings.minimum.rows = number("min_rows", settings.minimum.rows);
@@ -94,6 +95,10 @@ trees::Settings read_settings(const nb::dict& given, bool& merge, trees::LevelTe
   settings.rules.cache = rule("cache");
   settings.rules.packed = rule("packed");
   settings.rules.affordable = rule("affordable");
+  settings.rules.priced = rule("priced");
+  settings.rules.split_off = rule("split_off");
+  settings.rules.dominated = rule("dominated");
+  settings.rules.three_leaves = rule("three_leaves");
   settings.rules.greedy_tree = rule("greedy_tree");
   settings.rules.polish = rule("polish");
   settings.rules.beam = rule("beam");

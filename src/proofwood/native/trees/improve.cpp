@@ -23,7 +23,7 @@ Improver::Improver(Solver& solver, Rows& all)
     : solver_(solver),
       shared_(solver.shared),
       all_(all),
-      depth_(solver.shared.settings.max_depth),
+      depth_(solver.shared.settings.tree_depth()),
       polish_(solver, all, depth_),
       first_trees_(solver),
       local_search_(solver, all, depth_, polish_) {}

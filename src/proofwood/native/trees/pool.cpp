@@ -63,7 +63,10 @@ void Pool::hand_back(const Candidate& candidate, Evaluated& evaluated, Subproble
   root.record(candidate, evaluated);
   root.note(evaluated, shared_.table);
   if (root.upper < before) root.note_best(shared_.table);
-  shared_.run.update(root.upper, root.plan, last ? root.checked_lower(root.rows->leaf) : 0);
+  const i64 beyond = shared_.settings.prices.leaf * (root.depth + 1);  // deeper trees have a split more than levels
+  i64 lower = 0;
+  if (last || beyond > 0) lower = root.checked_lower(root.rows->leaf);
+  shared_.run.update(root.upper, root.plan, last ? lower : std::min(lower, beyond));
 }
 
 }  // namespace proofwood::trees

@@ -3,6 +3,7 @@
 #include "trees/search.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -17,6 +18,18 @@ namespace proofwood::trees {
 
 namespace {
 
+// A level needs a split: no deeper than a single leaf pays for.
+int depth_paid_for(const Settings& settings, const Table& table) {
+  ClassCounts all;
+  all.clear(table.n_classes);
+  for (u32 r = 0; r < table.n_rows; ++r) all.add(table, r);
+  const i64 leaf = settings.prices.error * all.errors(), price = settings.prices.leaf;
+  if (leaf == 0) return 0;
+  if (price <= 0) throw std::invalid_argument("trees of any depth need a price of a leaf");
+  const i64 splits = std::min(std::max<i64>(0, leaf - 1) / price, std::max<i64>(0, i64{table.n_rows} - 1));
+  return static_cast<int>(std::min<i64>(splits, std::numeric_limits<int>::max() / 4));
+}
+
 // Without the cost that every tree has, and without the rules that do not hold for the task.
 Settings for_table(Settings settings, const Table& table) {
   if (settings.start_upper < kInfinite) settings.start_upper -= settings.prices.error * table.constant;
@@ -25,6 +38,11 @@ Settings for_table(Settings settings, const Table& table) {
   // Rounded down, a tree may cost a unit less where more levels are left, without more splits: decisions/0093-tasks.
   if (table.rounded) rules.affordable = false;
   if (!table.similar) rules.reach = rules.similarity = rules.blocks = false;
+  if (settings.any_depth) {
+    if (table.by_sums()) throw std::invalid_argument("trees of any depth need classes");
+    settings.max_depth = depth_paid_for(settings, table);
+    rules.blocks = false;  // their bounds are of one depth
+  }
   return settings;
 }
 
@@ -38,6 +56,31 @@ Search::Search(Table table, const Settings& settings, std::atomic<int>& stop, Tr
       main_(shared_) {
   shared_.journal = journal;
 }
+
+// Looks for better trees over thresholds. Its cache is its own: packed sets of rows have other hashes.
+struct Search::Beside {
+  Shared shared;
+  Solver solver;
+  Rows root;
+  Improver improver;
+
+  Beside(const Table& table, const Settings& settings, const Shared& of)
+      : shared(table, settings, of.stop, TreeRun::Clock::now()),
+        solver(shared),
+        improver(solver, start(root, table, settings)) {
+    improver.start();
+    solver.solve(root, 2);
+    improver.note_front();
+    improver.take_grown();
+    improver.begin_depth(3);
+  }
+  static Rows& start(Rows& root, const Table& table, const Settings& settings) {
+    root.start(table, settings.isa);
+    return root;
+  }
+};
+
+Search::~Search() = default;
 
 Bounds Search::whole(const Bounds& counted) const {
   return {counted.upper + constant_cost(), counted.lower + constant_cost()};
@@ -65,13 +108,26 @@ void Search::run() {
       return counted(known->plan, depth, upper);
     });
   if (packed_) {
+    if (settings_.any_depth && !settings_.bound_only)
+      packed_->search_beside([this](double work) { look_beside(work); });
     packed_->run();
+    beside_.reset();
     canonical_ = packed_->canonical();
     add_to(totals_, packed_->counters());
   } else {
     run_by_intervals();
   }
   done_ = !shared_.stopped();
+}
+
+void Search::look_beside(double work) {
+  constexpr double kShare = 0.25;
+  if (!beside_) beside_ = std::make_unique<Beside>(table_, settings_, shared_);
+  if (const PlanPtr best = shared_.run.answer()) beside_->improver.take(packed_->complete(*best));
+  beside_->improver.note_blocks(static_cast<u64>(kShare * work));
+  beside_->improver.run();
+  const auto [bounds, plan] = beside_->shared.run.known();
+  if (plan) shared_.run.offer(bounds.upper, plan);
 }
 
 void Search::run_by_intervals() {
@@ -207,6 +263,7 @@ bool Search::deepen(Solution& shallow, const std::vector<u32>& rank, int depth) 
   }
   if (last || shared_.stopped()) return true;
   shallow = root.solution(root_.leaf, false, false);
+  shared_.run.prove(std::min(shallow.lower, leaf_price * (depth + 1)));  // deeper trees have a split more than levels
   if (settings_.rules.cache) main_.shared.cache.store(root_.hash, depth, shallow);
   if (shared_.journal)
     shared_.journal->note(

@@ -35,6 +35,7 @@ class Search {
   // what it proves; may be null.
   Search(Table table, const Settings& settings, std::atomic<int>& stop, TreeRun::Clock::time_point started,
          Journal* journal = nullptr);
+  ~Search();
   void run();  // until done or stopped
 
   // Valid at any time, from any thread.
@@ -60,6 +61,7 @@ class Search {
   Solution take_up_depths(Solution shallow, int& from);
   PlanPtr counted(const PlanNumbers& numbers, int depth, i64& upper);
   bool needs_no_split() const;
+  void look_beside(double work);
   void run_by_intervals();
   void run_shallow();
   void run_deep();
@@ -76,7 +78,9 @@ class Search {
   Shared shared_;
   Solver main_;
   std::unique_ptr<packed::PackedSearch> packed_;  // where it was the one to search
-  Improver* improver_ = nullptr;                  // while there is one
+  struct Beside;
+  std::unique_ptr<Beside> beside_;  // while packed tests are searched for trees of any depth
+  Improver* improver_ = nullptr;    // while there is one
   std::unique_ptr<BlockSearch> blocks_;
   i64 searched_ = 0;  // work of the depth before
   std::atomic<bool> canonical_{false}, done_{false};

@@ -1,6 +1,8 @@
 // How a tree is searched: prices, minimum of leaves, rules (docs/theory/optimal-trees.md, "When a bound is sound").
 #pragma once
 
+#include <algorithm>
+
 #include "common/integers.hpp"
 #include "common/simd.hpp"
 
@@ -39,12 +41,17 @@ struct Rules {
   bool packed = true;      // tables of few tests by packed words, all pairs of tests at once
   bool blocks = true;      // bounds by blocks of rows, at depths of four and more
   bool affordable = true;  // no deeper than the number of splits that the limit pays for
+  // Trees of any depth whose leaves have a price: searched over packed tests; a set costs what another one does, less
+  // one split and a leaf for what only that one has; tests whose sides are not worth their price are left out; bounds
+  // of trees of three leaves.
+  bool priced = true, split_off = true, dominated = true, three_leaves = true;
   // Trees before and beside the proof: a grown one, others made better, good roots, and a search around the best one.
   bool greedy_tree = true, polish = true, beam = true, local_search = true;
 };
 
 struct Settings {
   int max_depth = 3;
+  bool any_depth = false;  // trees of every depth; `max_depth` is more than what prices allow
   Prices prices;
   Minimum minimum;
   i64 gap = 0;
@@ -57,6 +64,8 @@ struct Settings {
   int isa = kBaseline, lane_bits = 0;
   bool canonical = true;
   double eta = 1e9;  // sides of depth two: how much of the distance to the interval's edges their bound allows
+
+  int tree_depth() const { return any_depth ? std::min(max_depth, 10) : max_depth; }  // of trees beside the proof
 };
 
 }  // namespace proofwood::trees

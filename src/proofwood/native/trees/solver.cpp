@@ -13,9 +13,7 @@ const char* const kCounterNames[kCounters] = {"subproblems", "cache_hits",      
                                               "affordable",  "level_roots",     "level_sets", "row_visits",
                                               "work",        "block_work"};
 
-Solver::Solver(Shared& of) : shared(of) {
-  for (int depth = 0; depth <= shared.settings.max_depth; ++depth) levels_.push_back(std::make_unique<Level>());
-}
+Solver::Solver(Shared& of) : shared(of) {}
 
 Solution Solver::solve(Rows& rows, int depth, const Request& request) {
   ++counters[kSubproblems];

@@ -33,7 +33,10 @@ class Solver {
     Subproblem subproblem;
     Rows low, high;  // sides of the split that is evaluated
   };
-  Level& level(int depth) { return *levels_[static_cast<std::size_t>(depth)]; }
+  Level& level(int depth) {
+    while (levels_.size() <= static_cast<std::size_t>(depth)) levels_.push_back(std::make_unique<Level>());
+    return *levels_[static_cast<std::size_t>(depth)];
+  }
   // Whether subproblems of a depth hand their bounds on to their neighbours: at depth two, and with two classes, a walk
   // over the rows costs less than the bounds that would save it.
   bool hands_on(int depth) const {

@@ -20,7 +20,7 @@ namespace proofwood::trees::packed {
 
 constexpr u32 kTogether = 32;  // tests come in blocks of as many
 constexpr u32 kWordRows = 16;  // rows of a word
-constexpr u32 kMostLayers = 34;
+constexpr u32 kMostLayers = 35;
 constexpr u32 kVectorBytes = 64;  // the widest vector of any build
 // Vectors of scratch memory that the kernels want for each layer.
 constexpr u32 kScratchVectors = 8;
@@ -40,6 +40,7 @@ struct Layers {
   bool minimum;                // and then layers of unweighted rows and of mass
   const std::int32_t* factor;  // (n_layers, n_groups)
   std::int64_t min_rows, min_mass;
+  u32 weight = 0;  // the layer of all weights, where there is one
 };
 
 // Sums of a set of rows. Cells are of 16 or 32 bits; `pairs` has (n_layers, n_tests, stride) of them, of which row i
@@ -85,7 +86,14 @@ struct Kernels {
   // The same for a part of a set and the rest of it: the part by its words, the rest by the sums of the set.
   void (*both)(const Words& part, const Layers& layers, const Sums& whole, const Sums& part_sums, const Sums& rest_sums,
                const Best& of_part, const Best& of_rest, void* scratch, const Stop& stop);
+  // Best stumps below every root, as `stumps`, and `leaf`: the least errors, less than 0, of a leaf below a stump there
+  // that gets at least `least` right while the other side has twice as much weight. Needs a layer of weights.
+  void (*priced)(const Layers& layers, u32 n_tests, u32 stride, const Sums& sums, const Best& best, const Best& leaf,
+                 std::int64_t least);
 };
+
+// Errors of no leaf, for `Kernels::priced`.
+constexpr std::int64_t no_leaf(int cell_bytes) { return cell_bytes == 2 ? -(1 << 14) : -(1 << 29); }
 
 // For an instruction set that `chosen_isa` gave, with cells that hold sums up to `largest`, which is below 2^29.
 const Kernels* select_kernels(int isa, std::int64_t largest);

@@ -336,32 +336,38 @@ struct Judge {
     }
   }
 
-  // `pairs[layer * step]`: sums of test i, at `cell_i`, with the tests of the vector at cell `at`.
-  PROOFWOOD_INLINE void look(const V* pairs, u32 step, u32 cell_i, u32 at, Roots<M>& roots) const {
+  // What leaves on the four parts get right; two classes: right minus wrong.
+  struct Right {
     V both, first, second, none;
+  };
+  // `pairs[layer * step]`: sums of test i, at `cell_i`, with the tests of the vector at cell `at`.
+  PROOFWOOD_INLINE Right right(const V* pairs, u32 step, u32 cell_i, u32 at) const {
     if constexpr (kTwo) {
       const Quarters<M> net(pairs[0], single[cell_i], C::load(single + at), all[0]);
-      both = C::abs(net.both);
-      first = C::abs(net.first);
-      second = C::abs(net.second);
-      none = C::abs(net.none);
-    } else {
-      both = first = second = none = V{};
-      for (u32 c = 0; c < layers.n_classes; ++c) {
-        const M* const of = single + c * stride;
-        const Quarters<M> weight(pairs[c * step], of[cell_i], C::load(of + at), all[c]);
-        both = C::max(both, weight.both);
-        first = C::max(first, weight.first);
-        second = C::max(second, weight.second);
-        none = C::max(none, weight.none);
-      }
+      return {C::abs(net.both), C::abs(net.first), C::abs(net.second), C::abs(net.none)};
     }
-    V i_holds = both + first, i_fails = second + none, j_holds = both + second, j_fails = first + none;
+    Right most{};
+    for (u32 c = 0; c < layers.n_classes; ++c) {
+      const M* const of = single + c * stride;
+      const Quarters<M> weight(pairs[c * step], of[cell_i], C::load(of + at), all[c]);
+      most.both = C::max(most.both, weight.both);
+      most.first = C::max(most.first, weight.first);
+      most.second = C::max(most.second, weight.second);
+      most.none = C::max(most.none, weight.none);
+    }
+    return most;
+  }
+  PROOFWOOD_INLINE void look(const V* pairs, u32 step, u32 cell_i, u32 at, Roots<M>& roots) const {
+    look(right(pairs, step, cell_i, at), pairs, step, cell_i, at, roots);
+  }
+  PROOFWOOD_INLINE void look(const Right& of, const V* pairs, u32 step, u32 cell_i, u32 at, Roots<M>& roots) const {
+    V i_holds = of.both + of.first, i_fails = of.second + of.none;
+    V j_holds = of.both + of.second, j_fails = of.first + of.none;
     if constexpr (kMinimum) {
       V enough[4] = {~V{}, ~V{}, ~V{}, ~V{}};
       for (u32 layer = layers.n_layers - 2, which = 0; layer < layers.n_layers; ++layer, ++which) {
-        const M* const of = single + layer * stride;
-        const Quarters<M> held(pairs[layer * step], of[cell_i], C::load(of + at), all[layer]);
+        const M* const held_by = single + layer * stride;
+        const Quarters<M> held(pairs[layer * step], held_by[cell_i], C::load(held_by + at), all[layer]);
         const V need = C::splat(which == 0 ? layers.min_rows : layers.min_mass);
         enough[0] &= reinterpret_cast<V>(held.both >= need);
         enough[1] &= reinterpret_cast<V>(held.first >= need);
@@ -518,6 +524,8 @@ void stumps(const Layers& layers, u32 n_tests, u32 stride, const Sums& sums, con
   run(layers, n_tests, stride, sums, best);
 }
 
+#include "trees/packed/kernels_priced_impl.hpp"
+
 template <class M>
 constexpr Kernels table(const char* name) {
   return {name,      static_cast<int>(sizeof(M)),
@@ -525,7 +533,7 @@ constexpr Kernels table(const char* name) {
           &pack,     &extract,
           &print,    &sum_singles<M>,
           &count<M>, &stumps<M>,
-          &both<M>};
+          &both<M>,  &priced<M>};
 }
 
 constexpr Kernels kTables[] = {table<std::int16_t>(PROOFWOOD_ISA_NAME), table<std::int32_t>(PROOFWOOD_ISA_NAME)};

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <utility>
 
 #include "common/mix.hpp"
 
@@ -105,6 +106,20 @@ u32 RowSet::positions(const Kernels& kernels, u32 test, bool holds, std::vector<
   return found;
 }
 
+void RowSet::side_hash(const TestTable& table, const Kernels& kernels, u32 test, bool holds, u64 (&found)[2]) const {
+  const u32 lane = kernels.lane(test), n_groups = static_cast<u32>(group_.size()) - 1;
+  u64 held[2] = {0, 0};
+  for (u32 g = 0; g < n_groups; ++g)
+    for (u32 first = group_[g], w = words.group[g]; first < group_[g + 1]; first += kWordRows, ++w)
+      for (u32 bits = words.bits[std::size_t{w} * stride + lane]; bits != 0; bits &= bits - 1) {
+        const u64* const of =
+            table.hash.data() + 2 * std::size_t{entry_[first + static_cast<u32>(std::countr_zero(bits))]};
+        held[0] += of[0];
+        held[1] += of[1];
+      }
+  for (const int k : {0, 1}) found[k] = holds ? held[k] : hash[k] - held[k];
+}
+
 void RowSet::take_side(const TestTable& table, const Kernels& kernels, const RowSet& parent, u32 test, bool holds) {
   parent_ = &parent;
   counts.class_weight.resize(table.n_classes);
@@ -115,37 +130,71 @@ void RowSet::take_side(const TestTable& table, const Kernels& kernels, const Row
   note(table);
 }
 
-void RowSet::open(const TestTable& table, const Kernels& kernels, Scratch& scratch) {
-  const u32 of_stride = parent_ ? parent_->stride : table.stride;
-  const u32 of_tests = parent_ ? parent_->n_tests() : static_cast<u32>(table.tests.size());
-  const u32* const of_bits = parent_ ? parent_->row_bits_.data() : table.row_bits.data();
+// The tests of interest side by side.
+RowSet::Source RowSet::narrowed(const Source& wide, const Kernels& kernels, Scratch& scratch,
+                                const std::vector<u32>& alive) const {
+  const u32 blocks = wide.stride / kTogether, n_alive = static_cast<u32>(alive.size());
+  const u32 to_blocks = (n_alive + kTogether - 1) / kTogether;
+  scratch.mask.assign(blocks, 0);
+  for (const u32 test : alive) scratch.mask[test / kTogether] |= 1u << (test % kTogether);
+  u32* const bits = scratch.bits.resize(std::size_t{n} * to_blocks + 1);
+  kernels.extract(wide.bits, blocks, wide.positions, n, scratch.mask.data(), bits, to_blocks);
+  while (scratch.in_order.size() < n) scratch.in_order.push_back(static_cast<u32>(scratch.in_order.size()));
+  return {bits, to_blocks * kTogether, n_alive, scratch.in_order.data()};
+}
+
+void RowSet::open(const TestTable& table, const Kernels& kernels, Scratch& scratch, const std::vector<u32>* alive) {
+  Source from =
+      parent_ ? Source{parent_->row_bits_.data(), parent_->stride, parent_->n_tests(), position_.data()}
+              : Source{table.row_bits.data(), table.stride, static_cast<u32>(table.tests.size()), position_.data()};
+  if (alive != nullptr) from = narrowed(from, kernels, scratch, *alive);
   place_words(group_, word_group_);
   const u32 n_words = word_group_.back();
-  auto* const wide = static_cast<u16*>(scratch.words.resize(std::size_t{n_words} * of_stride * sizeof(u16)));
+  auto* const wide = static_cast<u16*>(scratch.words.resize(std::size_t{n_words} * from.stride * sizeof(u16)));
   scratch.valid.resize(n_words);
   for (u32 g = 0; g < table.n_groups(); ++g) {
     const u32 size = group_[g + 1] - group_[g];
-    kernels.pack(of_bits, of_stride, position_.data() + group_[g], size,
-                 wide + std::size_t{word_group_[g]} * of_stride);
+    kernels.pack(from.bits, from.stride, from.positions + group_[g], size,
+                 wide + std::size_t{word_group_[g]} * from.stride);
     for (u32 first = 0, w = word_group_[g]; first < size; first += kWordRows, ++w)
       scratch.valid[w] = static_cast<u16>(size - first >= kWordRows ? 0xffffu : (1u << (size - first)) - 1);
   }
-  distinct_tests({wide, of_stride, of_tests, word_group_.data()}, n_words, kernels, scratch);
-  tests.resize(scratch.kept.size());
-  for (std::size_t k = 0; k < tests.size(); ++k) tests[k] = parent_ ? parent_->tests[scratch.kept[k]] : scratch.kept[k];
+  distinct_tests({wide, from.stride, from.n_tests, word_group_.data()}, n_words, kernels, scratch);
+  place = scratch.kept;
+  if (alive != nullptr)
+    for (u32& at : place) at = (*alive)[at];
+  tests.resize(place.size());
+  for (std::size_t k = 0; k < tests.size(); ++k) tests[k] = parent_ ? parent_->tests[place[k]] : place[k];
+  take_words(table, kernels, scratch, from, wide);
+  open_ = true;
+}
+
+// What of `wide` and of the bits that it was made of are distinct tests.
+void RowSet::take_words(const TestTable& table, const Kernels& kernels, Scratch& scratch, const Source& from,
+                        u16* wide) {
+  const u32 n_words = word_group_[table.n_groups()];
   stride = (n_tests() + kTogether - 1) / kTogether * kTogether;
-  const u32 of_blocks = of_stride / kTogether, blocks = stride / kTogether;
+  words = {wide, stride, n_tests(), word_group_.data()};
+  if (from.bits == scratch.bits.data() && n_tests() == from.n_tests) {  // all are
+    std::swap(row_bits_, scratch.bits);
+    std::swap(word_buffer_, scratch.words);
+    return;
+  }
+  const u32 of_blocks = from.stride / kTogether, blocks = stride / kTogether;
   scratch.mask.assign(of_blocks, 0);
   for (const u32 test : scratch.kept) scratch.mask[test / kTogether] |= 1u << (test % kTogether);
   u32* const bits = row_bits_.resize(std::size_t{n} * blocks + 1);
-  kernels.extract(of_bits, of_blocks, position_.data(), n, scratch.mask.data(), bits, blocks);
+  kernels.extract(from.bits, of_blocks, from.positions, n, scratch.mask.data(), bits, blocks);
   auto* const to = static_cast<u16*>(word_buffer_.resize(std::size_t{n_words} * stride * sizeof(u16)));
-  std::fill(to, to + std::size_t{n_words} * stride, u16{0});
-  for (u32 w = 0; w < n_words; ++w)
-    for (u32 k = 0; k < n_tests(); ++k)
-      to[std::size_t{w} * stride + kernels.lane(k)] = wide[std::size_t{w} * of_stride + kernels.lane(scratch.kept[k])];
-  words = {to, stride, n_tests(), word_group_.data()};
-  open_ = true;
+  scratch.from_lane.assign(stride, kNone);
+  for (u32 k = 0; k < n_tests(); ++k) scratch.from_lane[kernels.lane(k)] = kernels.lane(scratch.kept[k]);
+  for (u32 w = 0; w < n_words; ++w) {
+    const u16* const of = wide + std::size_t{w} * from.stride;
+    u16* const out = to + std::size_t{w} * stride;
+    for (u32 lane = 0; lane < stride; ++lane)
+      out[lane] = scratch.from_lane[lane] == kNone ? u16{0} : of[scratch.from_lane[lane]];
+  }
+  words.bits = to;
 }
 
 }  // namespace proofwood::trees::packed

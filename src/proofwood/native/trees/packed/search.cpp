@@ -10,6 +10,17 @@
 
 namespace proofwood::trees::packed {
 
+namespace {
+
+constexpr int kDeep = 5;            // where the search without depth is tried first
+constexpr int kClosed = 1 << 30;    // depth beyond all that are of interest
+constexpr double kFirstTurn = 2e7;  // work, some hundredths of a second
+constexpr double kOfDepths = 0.5;   // what a depth may be expected to take, as a share of the search without depth
+constexpr double kLeastGrowth = 4;  // of the work from depth to depth
+constexpr double kLong = 1e8;       // what pays for trees beside the search
+
+}  // namespace
+
 PackedSearch::PackedSearch(Shared& shared, TestTable table)
     : shared_(shared), table_(std::move(table)), kernels_(*select_kernels(shared.settings.isa, table_.largest)) {
   solvers_.push_back(std::make_unique<Solver>(shared_, table_, kernels_));
@@ -18,7 +29,14 @@ PackedSearch::PackedSearch(Shared& shared, TestTable table)
 Counters PackedSearch::counters() const {
   Counters total{};
   for (const auto& solver : solvers_) add_to(total, solver->counters);
+  if (priced_) add_to(total, priced_->counters());
   return total;
+}
+
+double PackedSearch::work() const {
+  double work = 0;
+  for (const auto& solver : solvers_) work += solver->work();
+  return work;
 }
 
 bool PackedSearch::needs_no_split() const {
@@ -37,7 +55,13 @@ void PackedSearch::run() {
     shared_.run.offer(shallow.upper, shallow.plan);
   }
   bool closed = settings.max_depth <= 2 || needs_no_split();
-  for (int d = 3; d <= settings.max_depth && !closed && !shared_.stopped(); ++d) closed = !deepen(shallow, d);
+  int depth = 3;
+  const bool deep = settings.any_depth || settings.max_depth >= kDeep;
+  if (!closed && deep && settings.rules.priced && settings.prices.leaf > 0 && PricedSearch::fits(table_, kernels_)) {
+    if (by_turns(shallow, depth) && settle_priced()) return;
+    closed = depth == kClosed;
+  }
+  for (; depth <= settings.max_depth && !closed && !shared_.stopped(); ++depth) closed = !deepen(shallow, depth);
   if (shared_.stopped()) return;
   if (closed) shared_.run.prove(shallow.lower);
   if (!settings.canonical || settings.gap != 0) return;
@@ -45,6 +69,46 @@ void PackedSearch::run() {
   if (!first) return;  // stopped
   shared_.run.replace(first);
   canonical_ = true;
+}
+
+// Both searches, each getting about as much work as the other one: trees of low depth are good early, the search without
+// depth ends where they do not. True if the latter ended; else `depth` is the next one, or kClosed if none is needed.
+bool PackedSearch::by_turns(Solution& shallow, int& depth) {
+  const Settings& settings = shared_.settings;
+  priced_ = std::make_unique<PricedSearch>(shared_, table_, kernels_);
+  double turn = kFirstTurn, last = std::max(work(), 1.0), growth = root_.n_tests();
+  while (!shared_.stopped()) {
+    if (priced_->run(turn)) return true;
+    turn = std::max(turn, priced_->work());
+    while (!shared_.stopped() && depth <= settings.max_depth && growth * last <= kOfDepths * priced_->work()) {
+      const double before = work();
+      if (!deepen(shallow, depth)) {
+        depth = kClosed;
+        return false;
+      }
+      const double took = work() - before;
+      growth = std::max(kLeastGrowth, took / last);
+      last = std::max(took, 1.0);
+      if (++depth > settings.max_depth && !settings.any_depth) return false;
+    }
+    if (beside_ && priced_->work() >= kLong) beside_(priced_->work());
+  }
+  return false;
+}
+
+// What the search without depth found holds for every depth that its tree has. False if its trees are deeper than
+// wanted, or stopped.
+bool PackedSearch::settle_priced() {
+  const Settings& settings = shared_.settings;
+  const i64 optimum = std::min(priced_->upper(), shared_.run.upper() - settings.gap);
+  shared_.run.prove(optimum);
+  if (!settings.canonical || settings.gap != 0) return shared_.run.upper() - settings.gap <= optimum;
+  const PlanPtr first = priced_->first_tree(settings.max_depth);
+  if (!first) return false;
+  const PlanPtr whole = complete(*first);
+  shared_.run.offer(optimum, whole);
+  shared_.run.replace(whole);
+  return canonical_ = true;
 }
 
 // False if trees of this depth or more, which have a split a level, are known to cost no less than the best.
@@ -68,12 +132,17 @@ bool PackedSearch::deepen(Solution& shallow, int depth) {
   // out of memory, or a broken invariant: all stop, the caller hears of it
   run_workers(settings.threads, job, [&] { shared_.stop = -1; });
   if (shared_.stopped()) return true;
-  if (last) shared_.run.prove(roots.lower());
+  shared_.run.prove(last ? roots.lower() : bound_beyond(roots, depth));
   shallow = Solution::exact(roots.upper, roots.plan);
   shallow.lower = shallow.relaxed = roots.lower();
   if (settings.rules.cache && !last) shared_.cache.store(root_.hash, depth, shallow);
   searched_ = {depth, roots.bound};
   return true;
+}
+
+// Of all trees: deeper ones have a split more than levels were searched.
+i64 PackedSearch::bound_beyond(const Roots& roots, int depth) const {
+  return std::min(roots.lower(), shared_.settings.prices.leaf * (depth + 1));
 }
 
 void PackedSearch::work(Solver& solver, Roots& roots, int depth, bool last) {
@@ -90,7 +159,7 @@ void PackedSearch::work(Solver& solver, Roots& roots, int depth, bool last) {
     if (found.stopped) break;
     const i64 before = roots.upper;
     roots.record(candidate, found);
-    shared_.run.update(roots.upper, roots.plan, last ? roots.lower() : 0);
+    shared_.run.update(roots.upper, roots.plan, last ? roots.lower() : bound_beyond(roots, depth));
     note(depth, candidate, found);
     if (roots.upper < before) note_best(roots, depth);
   }

@@ -1,4 +1,5 @@
-// The search over packed tests from the root: depth after depth, then the canonical tree
+// The search over packed tests from the root: depth after depth, or in turns with the one without depth where leaves
+// have a price; then the canonical tree
 // (docs/theory/optimal-trees.md, "Packed tests").
 #pragma once
 
@@ -7,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "trees/packed/priced.hpp"
 #include "trees/packed/solver.hpp"
 
 namespace proofwood::trees::packed {
@@ -18,6 +20,9 @@ class PackedSearch {
   // Gives the tree of a record of trees of a depth, counted on the rows; null without one.
   using Recorded = std::function<PlanPtr(int depth, i64& upper)>;
   void take_up(Recorded recorded) { recorded_ = std::move(recorded); }
+  // What looks for better trees of any depth now and then, given the work of the search so far.
+  using Beside = std::function<void(double work)>;
+  void search_beside(Beside beside) { beside_ = std::move(beside); }
 
   // The tree of a plan of this search, its ends as splits and leaves. Works after a stop.
   PlanPtr complete(const Plan& plan);
@@ -30,7 +35,11 @@ class PackedSearch {
     std::vector<i64> bound;  // of the tests at the root of trees of this depth
   };
   bool needs_no_split() const;
+  bool by_turns(Solution& shallow, int& depth);
+  bool settle_priced();
+  double work() const;
   bool deepen(Solution& shallow, int depth);
+  i64 bound_beyond(const Roots& roots, int depth) const;
   void work(Solver& solver, Roots& roots, int depth, bool last);
   PlanPtr complete(const std::vector<u32>& entries, const std::vector<u32>& group, const Plan& plan);
   void take_up(Roots& roots, Solver& solver, int depth);
@@ -44,9 +53,11 @@ class PackedSearch {
   RowSet root_;
   std::vector<std::unique_ptr<Solver>> solvers_;  // one a thread, the first is ours
   std::mutex mutex_;
+  std::unique_ptr<PricedSearch> priced_;
   Searched searched_;
   bool canonical_ = false;
   Recorded recorded_;
+  Beside beside_;
 };
 
 }  // namespace proofwood::trees::packed

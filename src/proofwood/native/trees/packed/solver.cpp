@@ -20,9 +20,7 @@ Solver::Solver(Shared& of, const TestTable& table, const Kernels& kernels)
     : shared(of),
       table_(table),
       stop_{[](const void* run) { return static_cast<const Shared*>(run)->stopped(); }, &of},
-      stumps_(table, kernels, of.settings, stop_) {
-  for (int depth = 0; depth <= of.settings.max_depth; ++depth) levels_.push_back(std::make_unique<Level>());
-}
+      stumps_(table, kernels, of.settings, stop_) {}
 
 Solution Solver::solve(RowSet& rows, int depth, i64 limit) {
   ++counters[kSubproblems];

@@ -42,6 +42,8 @@ class Solver {
   PlanPtr plan_of(const RowSet& rows, u32 test, PlanPtr holds, PlanPtr fails) const;
   i64 leaf_cost(const RowSet& rows) const { return shared.settings.prices.error * rows.counts.errors(); }
 
+  double work() const { return stumps_.work; }
+
   Shared& shared;
   Counters counters{};
 
@@ -51,7 +53,10 @@ class Solver {
     Similar similar;
     Roots roots;
   };
-  Level& level(int depth) { return *levels_[static_cast<std::size_t>(depth)]; }
+  Level& level(int depth) {
+    while (levels_.size() <= static_cast<std::size_t>(depth)) levels_.push_back(std::make_unique<Level>());
+    return *levels_[static_cast<std::size_t>(depth)];
+  }
   Solution affordable(RowSet& rows, i64 limit);
   Solution one(RowSet& rows);
   Solution deep(RowSet& rows, int depth, i64 limit);

@@ -31,7 +31,14 @@ void Stumps::reserve(StumpSums& of, u32 n_tests, u32 stride, bool with_pairs) co
   of.best = {of.holds.resize(stride * cell), of.fails.resize(stride * cell)};
 }
 
+void Stumps::note_work(const Words& words) {
+  const Layers& layers = table_.layers;
+  const double of_words = words.group[layers.n_groups] + 8.0 * layers.n_layers;
+  work += 1000 + static_cast<double>(words.n_tests) * static_cast<double>(words.stride) / kTogether * of_words;
+}
+
 void Stumps::count(const RowSet& rows) {
+  note_work(rows.words);
   const Layers& layers = table_.layers;
   reserve(whole, rows.n_tests(), rows.stride, true);
   sum_groups(table_, rows.group(), whole);
@@ -85,6 +92,7 @@ bool Stumps::divide(const RowSet& rows, u32 test) {
   const bool holds = 2 * held <= rows.n;
   rows.positions(kernels_, test, holds, at_, group_);
   const Words words = pack(rows.row_bits(), rows.n_tests(), rows.stride, at_, group_);
+  note_work(words);
   reserve(part, rows.n_tests(), rows.stride, false);
   reserve(rest, rows.n_tests(), rows.stride, false);
   sum_groups(table_, group_, part);

@@ -27,6 +27,7 @@ class Stumps {
 
   const Kernels& kernels() const { return kernels_; }
   StumpSums whole, part, rest;
+  double work = 0;  // of the kernels, in steps of about a nanosecond
 
   // Fills `whole` for an opened set.
   void count(const RowSet& rows);
@@ -46,6 +47,7 @@ class Stumps {
   i64 stump(const StumpSums& of, u32 stride, u32 test) const;
 
  private:
+  void note_work(const Words& words);
   Words pack(const u32* row_bits, u32 n_tests, u32 stride, const std::vector<u32>& at, const std::vector<u32>& group);
   void reserve(StumpSums& of, u32 n_tests, u32 stride, bool with_pairs) const;
   i64 root_cost(const StumpSums& of, u32 stride, u32 test) const;

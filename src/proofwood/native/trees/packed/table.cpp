@@ -162,11 +162,23 @@ void set_layers(TestTable& packed, const Table& table, const Minimum& least) {
   packed.weight_layer = {layers.n_groups, 1, 1, true, false, packed.weights.data(), 0, 0};
 }
 
+// The weights stand behind the classes: what is counted for a minimum stays last.
+void set_priced_layers(TestTable& packed) {
+  Layers& priced = packed.priced_layers = packed.layers;
+  priced.weight = packed.layers.n_layers - (priced.minimum ? 2 : 0);
+  priced.n_layers = packed.layers.n_layers + 1;
+  packed.priced_factor = packed.factor;
+  const auto at = static_cast<std::ptrdiff_t>(std::size_t{priced.weight} * priced.n_groups);
+  packed.priced_factor.insert(packed.priced_factor.begin() + at, packed.weights.begin(), packed.weights.end());
+  priced.factor = packed.priced_factor.data();
+}
+
 }  // namespace
 
 u32 TestTable::number(u32 feature, u32 key) const {
-  const auto at = std::find_if(tests.begin(), tests.end(),
-                               [&](const Test& test) { return test.feature == feature && test.key() == key; });
+  const auto at = std::find_if(tests.begin(), tests.end(), [&](const Test& test) {
+    return test.feature == feature && test.rank == key >> kLabelBits;
+  });
   if (at == tests.end()) throw std::logic_error("a split of a plan is no test of its table");
   return static_cast<u32>(at - tests.begin());
 }
@@ -178,12 +190,13 @@ std::optional<TestTable> pack_table(const Table& table, const Settings& settings
     n_tests += ranks.n_values() - 1;
     most_of_a_column = std::max<std::size_t>(most_of_a_column, ranks.n_values() - 1);
   }
-  const bool few = n_tests <= kAlways || (n_tests <= kMost && most_of_a_column <= kFewOfAColumn);
+  const bool few =
+      n_tests <= kAlways || (n_tests <= kMost && (settings.any_depth || most_of_a_column <= kFewOfAColumn));
   const double work = static_cast<double>(table.n_rows) * static_cast<double>(n_tests) * static_cast<double>(n_tests);
   if (!table.levels.empty() || table.n_rows == 0 || n_tests == 0 || !few || work > kMostWork) return std::nullopt;
   const bool two = table.n_classes <= 2;
   const u32 n_layers = (two ? 1 : table.n_classes) + (minimum ? 2 : 0);
-  if (n_layers > kMostLayers) return std::nullopt;
+  if (n_layers >= kMostLayers) return std::nullopt;
   i64 weight = 0, mass = 0, count = 0;
   for (u32 r = 0; r < table.n_rows; ++r) {
     weight += table.weight[r];
@@ -202,6 +215,7 @@ std::optional<TestTable> pack_table(const Table& table, const Settings& settings
   place_entries(packed, table, minimum);
   pack_rows(packed, table);
   set_layers(packed, table, settings.minimum);
+  set_priced_layers(packed);
   return packed;
 }
 

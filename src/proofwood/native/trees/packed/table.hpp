@@ -42,7 +42,9 @@ struct TestTable {
   std::vector<std::int32_t> weights;  // per group
   Layers layers{};
   Layers weight_layer{};  // of weights alone
-  i64 largest = 0;        // sum of anything that is counted
+  std::vector<std::int32_t> priced_factor;
+  Layers priced_layers{};  // `layers` and one of weights
+  i64 largest = 0;         // sum of anything that is counted
 
   u32 n_groups() const { return static_cast<u32>(groups.size()); }
   bool holds(u32 entry, u32 test) const {
@@ -52,7 +54,7 @@ struct TestTable {
   u32 n_entries() const { return static_cast<u32>(row.size()); }
 };
 
-// Nothing where the tests are too many, or the weights of too many kinds, for this way of search.
+// Nothing where the tests are too many (more are searched where no depth is given), or the weights of too many kinds, for this way of search.
 std::optional<TestTable> pack_table(const Table& table, const Settings& settings);
 
 }  // namespace proofwood::trees::packed
