@@ -19,11 +19,11 @@ class Improver::Share {
   const i64 before_;
 };
 
-Improver::Improver(Solver& solver, Rows& all)
+Improver::Improver(Solver& solver, Rows& all, int depth)
     : solver_(solver),
       shared_(solver.shared),
       all_(all),
-      depth_(solver.shared.settings.max_depth),
+      depth_(depth),
       polish_(solver, all, depth_),
       first_trees_(solver),
       local_search_(solver, all, depth_, polish_) {}

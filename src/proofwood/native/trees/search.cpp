@@ -108,7 +108,7 @@ void Search::begin_blocks() {
     blocks_->keep_pace(0, 1.0);
     left -= portion;
     look_for_trees();
-  } while (left > 0 && !shared_.stopped());
+  } while (left > 0 && !met() && !shared_.stopped());
 }
 
 void Search::look_for_trees() {
@@ -149,7 +149,7 @@ void Search::run_shallow() {
 
 // Each depth starts with the tree of the depth before, and a bound of what splitting off nothing costs.
 void Search::run_deep() {
-  Improver improver(main_, root_);
+  Improver improver(main_, root_, settings_.max_depth);
   improver_ = settings_.bound_only ? nullptr : &improver;
   const std::vector<u32> rank = improver.start();
   Solution shallow = main_.solve(root_, 2);
@@ -164,20 +164,59 @@ void Search::run_deep() {
     if (settings_.minimum.any()) root_.held_before(table_, f, 1);
   }
   const int depth = settings_.max_depth;
-  if (settings_.rules.blocks && (depth > 3 || settings_.block_work > 0) && table_.levels.empty()) begin_blocks();
+  const bool with_blocks = settings_.rules.blocks && (depth > 3 || settings_.block_work > 0) && table_.levels.empty();
+  if (with_blocks && !met()) begin_blocks();
   int from = 3;
   shallow = take_up_depths(std::move(shallow), from);
   bool closed = false;  // whether deeper trees are known to cost more than the best
-  for (int d = from; d <= depth && !closed && !shared_.stopped(); ++d) closed = !deepen(shallow, rank, d);
+  const bool at_once = met() && !(shared_.journal && shared_.journal->began());
+  for (int d = from; d <= depth && !closed && !shared_.stopped() && !met(); ++d) closed = !deepen(shallow, rank, d);
   main_.counters[kRowVisits] += improver.visits();
   improver_ = nullptr;
   if (blocks_) totals_[kBlockWork] = static_cast<i64>(blocks_->work());
   blocks_.reset();  // gives back its memory
   if (shared_.stopped()) return;
   Subproblem& root = main_.level(depth).subproblem;
-  if (!closed) shared_.run.prove(root.checked_lower(root_.leaf));
+  if (!closed && !met()) shared_.run.prove(root.checked_lower(root_.leaf));
   if (!settings_.canonical || settings_.gap != 0) return;
-  settle(CanonicalTree(main_).find(root_, depth, shared_.run.upper(), root));
+  if (root.depth == depth)
+    settle(CanonicalTree(main_).find(root_, depth, shared_.run.upper(), root));
+  else
+    settle_early(at_once);
+}
+
+// The bound met the best tree before the last depth was searched. A tree that was known before any thread began is the
+// same for any number of threads: then the last pass, which may take hundreds of times as long, only gets about the
+// work that the tree took.
+void Search::settle_early(bool at_once) {
+  constexpr i64 kWalks = 250, kLeast = 20'000'000;
+  int depth = settings_.max_depth;
+  if (at_once) {
+    const i64 visits = std::max(kLeast, kWalks * root_.n * root_.n_features), before = main_.counters[kRowVisits];
+    depth = make_shallow(visits / 2);
+    main_.allow_visits(visits - (main_.counters[kRowVisits] - before));
+  }
+  settle(CanonicalTree(main_).find(root_, depth, shared_.run.upper()));
+  shared_.tired = false;
+}
+
+// Puts trees of fewer levels, made at once as the first trees are, in place of the best one while they cost no more.
+// Returns the levels of what stands then.
+int Search::make_shallow(i64 visits) {
+  const i64 until = main_.counters[kRowVisits] + visits;
+  int depth = levels_of(*shared_.run.answer());
+  while (depth > 3 && main_.counters[kRowVisits] < until && !shared_.stopped()) {
+    Improver improver(main_, root_, depth - 1);
+    improver.start();
+    improver.take_grown();
+    if (improver.best().cost > shared_.run.upper())
+      improver.take(FirstTrees(main_).build(root_, depth - 1, 2).plan);
+    main_.counters[kRowVisits] += improver.visits();
+    if (improver.best().cost > shared_.run.upper() || shared_.stopped()) break;
+    shared_.run.replace(improver.best().plan());
+    depth = improver.best().height(0);
+  }
+  return depth;
 }
 
 // False if trees of this depth or more, which have a split a level, are known to cost more than the best.

@@ -68,7 +68,10 @@ class Search {
   void begin_blocks();
   void look_for_trees();
   void pace_blocks(i64 work);
+  bool met() const { return shared_.run.met(settings_.gap); }
   void settle(const PlanPtr& canonical);
+  void settle_early(bool at_once);
+  int make_shallow(i64 visits);
 
   Table table_;
   Settings settings_;
