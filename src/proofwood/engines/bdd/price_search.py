@@ -34,7 +34,7 @@ def cheapest_over_sets(
     try:
         raise_ended(stops[0] if stops else None)
         run.changed()
-        _bound_by_trees(run)
+        _bound_by_trees(run, checkpoint)
         for size in tuple(run.open):
             if clock.over:
                 run.leave_open("time_limit")
@@ -46,11 +46,15 @@ def cheapest_over_sets(
     return completed(run.result)
 
 
-def _bound_by_trees(run: _PricedRun) -> None:
+def _bound_by_trees(run: _PricedRun, checkpoint: SearchFile | None) -> None:
     """Bound the errors of all diagrams by the best tree of as many levels as they may have tests."""
     rows, most = run.problem.rows, max(run.open, default=0)
     limits = Limits(seconds_for_bound(run.clock), run.clock.limits.threads)
-    tests, stopped_by = bound_of_trees(rows, most, limits, lambda errors: run.raise_errors(errors, run.open))
+
+    def raised(errors: int) -> None:
+        run.raise_errors(errors, run.open)
+
+    tests, stopped_by = bound_of_trees(rows, most, limits, raised, checkpoint)
     raise_ended(stopped_by)
     if tests:
         run.take(run.cheapest(CellTable.of(rows, tests)))

@@ -70,7 +70,7 @@ def searched(
         how: Answer = {"boxes": True} if by_boxes else {}
         least = _TreeBound(prepared, size, clock, any_set=any_set)
         try:
-            least.work()
+            least.work(checkpoint=checkpoint)
         except ENDED as error:
             return {"prepared": False, "stopped": code_of(error), "seconds": clock.seconds}
         sets = _of_sets(progress, prepared, below)
@@ -121,7 +121,9 @@ class _TreeBound:
         self.lower = 0
         self.tests: tuple[int, ...] = ()
 
-    def work(self, raised: Callable[[int], None] = lambda lower: None) -> None:
+    def work(
+        self, raised: Callable[[int], None] = lambda lower: None, checkpoint: SearchFile | None = None
+    ) -> None:
         """Search for the tree, once; ``raised`` gets each new bound."""
         if not self.wanted:
             return
@@ -134,7 +136,7 @@ class _TreeBound:
                 raised(self.lower)
 
         limits = Limits(seconds_for_bound(self.clock), self.clock.limits.threads)
-        self.tests, stopped_by = bound_of_trees(rows, self.size, limits, take)
+        self.tests, stopped_by = bound_of_trees(rows, self.size, limits, take, checkpoint)
         raise_ended(stopped_by)
 
     def lifted(self, found: Answer) -> Answer:

@@ -20,6 +20,7 @@ from proofwood.engines.trees.options import SearchOptions
 from proofwood.engines.trees.over_ranks import least_integer, over_tests, tree_problem
 from proofwood.engines.trees.solve import solve
 from proofwood.model.node_table import IntArray
+from proofwood.parallel.search_file import SearchFile
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import NO_LIMITS, Limits, ProgressEvent
 
@@ -80,11 +81,16 @@ def seconds_for_bound(clock: Clock) -> float:
 
 
 def bound_of_trees(
-    rows: RankedRows, size: int, limits: Limits, raised: Callable[[int], None]
+    rows: RankedRows,
+    size: int,
+    limits: Limits,
+    raised: Callable[[int], None],
+    checkpoint: SearchFile | None = None,
 ) -> tuple[tuple[int, ...], str | None]:
     """Search for the best tree of depth ``size``; pass each lower bound on its integer errors to ``raised``.
 
-    Returns the best ``size`` tests of the tree found, or none if it has too many, and what stopped the search.
+    With a ``checkpoint``, the search continues from the proofs of earlier runs. Returns the best ``size`` tests of the
+    tree found, or none if it has too many, and what stopped the search.
     """
     if size not in BOUNDED or rows.ranks.size > _MOST_RANKS:
         return (), None
@@ -92,7 +98,8 @@ def bound_of_trees(
     def report(event: ProgressEvent) -> None:
         raised(least_integer(event.lower_bound))
 
-    found = solve(tree_problem(rows, depth=size), options=_ANY_BEST, limits=limits, progress=report)
+    tree = tree_problem(rows, depth=size)
+    found = solve(tree, options=_ANY_BEST, limits=limits, progress=report, checkpoint=checkpoint)
     raised(least_integer(found.lower_bound))
     assert found.model is not None  # a lone leaf at least
     tests = sorted({int(test) for test in over_tests(rows, found.model).feature if test >= 0})
