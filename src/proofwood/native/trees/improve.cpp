@@ -98,7 +98,7 @@ double Improver::earned() const {
 // Bounds by blocks pay well for trees at first, about a second long, and little later.
 double Improver::allowed() const {
   constexpr i64 kFirst = 150'000'000;
-  constexpr double kAtFirst = 2, kLater = 0.3;
+  constexpr double kAtFirst = 1, kLater = 0.3;
   const i64 first = std::min(blocks_, kFirst);
   return earned() + kAtFirst * walks(first) + kLater * walks(blocks_ - first);
 }

@@ -3,6 +3,7 @@
 #include "trees/search.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -99,6 +100,7 @@ void Search::begin_blocks() {
   const double known = static_cast<double>(searched_);
   const double small = std::min(1.0, known / kLarge) * std::min(1.0, root_.n_features / kManyFeatures);
   const double first = std::min(times * known * small, most);
+  bound_part();
   // In portions, so that better trees are looked for in between.
   constexpr i64 kPortion = 5'000'000, kPortions = 200;
   i64 left = std::max(settings_.block_work, static_cast<i64>(first));
@@ -111,9 +113,30 @@ void Search::begin_blocks() {
   } while (left > 0 && !met() && !shared_.stopped());
 }
 
+// Where a bound of all rows takes long, one of some rows comes first: the rest cost no less than nothing. They are those
+// up to a threshold of a feature that tells little.
+void Search::bound_part() {
+  constexpr double kLong = 1e8, kPart = 2e7, kFewest = 1'000;
+  const double features = static_cast<double>(root_.n_features + table_.levels.size());
+  const double work = root_.n * std::pow(features, settings_.max_depth - 1), n = root_.n * kPart / work;
+  if (work <= kLong || n < kFewest) return;
+  const auto wish = static_cast<u32>(n);
+  for (u32 k = root_.n_features; k-- > 0;) {
+    const u32 f = by_rank_[k], at = root_.boundary_until(f, wish);
+    if (at < wish / 2 || root_.repeats(table_, f) || !main_.split(root_, f, at, settings_.max_depth)) continue;
+    BlockSearch part(shared_, main_.level(settings_.max_depth).low, settings_.max_depth);
+    part.allow(kForFirstBound, 0, 0);
+    part.keep_pace(0, 1.0);
+    return;
+  }
+}
+
 void Search::look_for_trees() {
   if (improver_ == nullptr) return;
-  if (blocks_) improver_->note_blocks(blocks_->work());
+  if (blocks_) {  // a bound that says something comes first: what it takes pays for no trees
+    if (shared_.run.state().lower == 0) for_first_bound_ = std::min(blocks_->work(), kForFirstBound);
+    improver_->note_blocks(blocks_->work() - for_first_bound_);
+  }
   improver_->run();
 }
 
@@ -152,6 +175,8 @@ void Search::run_deep() {
   Improver improver(main_, root_, settings_.max_depth);
   improver_ = settings_.bound_only ? nullptr : &improver;
   const std::vector<u32> rank = improver.start();
+  by_rank_.resize(rank.size());
+  for (u32 f = 0; f < rank.size(); ++f) by_rank_[rank[f]] = f;
   Solution shallow = main_.solve(root_, 2);
   shared_.run.offer(shallow.upper, shallow.plan);
   if (improver_) {
@@ -164,8 +189,7 @@ void Search::run_deep() {
     if (settings_.minimum.any()) root_.held_before(table_, f, 1);
   }
   const int depth = settings_.max_depth;
-  const bool with_blocks = settings_.rules.blocks && (depth > 3 || settings_.block_work > 0) && table_.levels.empty();
-  if (with_blocks && !met()) begin_blocks();
+  if (settings_.rules.blocks && (depth > 3 || settings_.block_work > 0) && !met()) begin_blocks();
   int from = 3;
   shallow = take_up_depths(std::move(shallow), from);
   bool closed = false;  // whether deeper trees are known to cost more than the best
@@ -209,8 +233,7 @@ int Search::make_shallow(i64 visits) {
     Improver improver(main_, root_, depth - 1);
     improver.start();
     improver.take_grown();
-    if (improver.best().cost > shared_.run.upper())
-      improver.take(FirstTrees(main_).build(root_, depth - 1, 2).plan);
+    if (improver.best().cost > shared_.run.upper()) improver.take(FirstTrees(main_).build(root_, depth - 1, 2).plan);
     main_.counters[kRowVisits] += improver.visits();
     if (improver.best().cost > shared_.run.upper() || shared_.stopped()) break;
     shared_.run.replace(improver.best().plan());
