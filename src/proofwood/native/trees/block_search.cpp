@@ -134,7 +134,7 @@ void BlockSearch::refresh(BlockNode& node) const {
   i64 least = kInfinite;  // without the price of the split at the root
   for (const Blocks& blocks : node.features) least = std::min(least, blocks.begun() ? blocks.weakest.bound : 0);
   node.value = std::max(node.value, std::min({node.leaf, node.base, least + node.price}));
-  node.done = node.value >= node.leaf;
+  node.done = node.value >= std::min(node.leaf, node.base);
 }
 
 void BlockSearch::work_on(BlockNode& node, Rows& rows, u64 until, bool report) {
@@ -146,7 +146,7 @@ void BlockSearch::work_on(BlockNode& node, Rows& rows, u64 until, bool report) {
     }
     const int weakest = weakest_feature(node);
     if (weakest < 0) {  // no threshold at all
-      node.value = node.leaf;
+      node.value = std::max(node.value, std::min(node.leaf, node.base));
       node.done = true;
       break;
     }
