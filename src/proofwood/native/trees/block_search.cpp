@@ -16,7 +16,8 @@ constexpr int kGapShift = 3;     // pieces of depth two are solved up to an eigh
 constexpr double kForget = 0.1;  // weight of the newest step in what is learned
 constexpr u64 kFixed = 2'000;    // work of a subproblem besides its rows
 constexpr u64 kOvershoot = 10'000'000, kLeastWork = 3'000'000;
-constexpr double kNotShort = 2e7, kSooner = 4;
+constexpr double kNotShort = 1e8, kNotShortOfMany = 2e7, kSooner = 4;
+constexpr std::size_t kManyFeatures = 10;
 constexpr u64 kMostPieces = 3'000'000;
 // Work is a share of what the search will probably take, by what it has closed, if it is expected to be or is long.
 constexpr double kSearchShare = 0.1, kClosedAtLeast = 0.05;
@@ -92,8 +93,9 @@ Floors BlockSearch::keep_pace(u64 searched, double closed) {
     extra_ -= extra;
     allowed_ += extra + share_ * (done - extra);
     searched_ += done;
-    // No bound yet, after a tenth of a second or so: the search is none of the shortest.
-    if (searched_ > kNotShort && outer_.run.state().lower == 0 && work_ < kForFirstBound) allowed_ += kSooner * done;
+    // No bound yet, after a tenth of a second or so: the search is none of the shortest, at least with many features.
+    const double not_short = root_.features.size() < kManyFeatures ? kNotShort : kNotShortOfMany;
+    if (searched_ > not_short && outer_.run.state().lower == 0 && work_ < kForFirstBound) allowed_ += kSooner * done;
     if (share_ > 0 || searched_ > kLongSearch)
       allowed_ = std::max(allowed_, kSearchShare * searched_ / (closed + kClosedAtLeast));
     until = static_cast<u64>(allowed_);
