@@ -66,7 +66,8 @@ def with_levels(seed: int) -> TreeProblem:
     rng = np.random.default_rng(seed)
     n, numbers, columns = int(rng.integers(6, 40)), int(rng.integers(1, 3)), int(rng.integers(1, 3))
     X = np.column_stack(
-        [rng.integers(0, 8, n) for _ in range(numbers)] + [rng.integers(0, rng.integers(2, 8), n) for _ in range(columns)]
+        [rng.integers(0, 8, n) for _ in range(numbers)]
+        + [rng.integers(0, rng.integers(2, 8), n) for _ in range(columns)]
     ).astype(float)
     y = rng.integers(0, int(rng.integers(2, 4)), n)
     problem = TreeProblem.from_arrays(

@@ -81,4 +81,3 @@ def offer_tree(problem: DiagramProblem, run: DiagramRun, table: NodeTable | None
     diagram = as_diagram(problem, over_tests(problem.rows, table))
     if diagram is not None:
         run.offer(diagram, by="trees")
-

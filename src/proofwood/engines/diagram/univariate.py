@@ -37,7 +37,7 @@ class Shares:
     """
 
     look: tuple[float, float] = (0.02, 0.2)
-    first_trees: tuple[float, float] = (0.05, 5.0)
+    first_trees: tuple[float, float] = (0.2, 10.0)
     construct: tuple[float, float] = (0.03, 0.3)
     improve: tuple[float, float] = (0.1, 5.0)
     layers_look: tuple[float, float] = (0.15, 8.0)

@@ -211,7 +211,7 @@ void Search::run_deep() {
 
 // The bound met the best tree before the last depth was searched. A tree that was known before any thread began is the
 // same for any number of threads: then the last pass, which may take hundreds of times as long, only gets about the
-// work that the tree took.
+// work that the tree took (docs/decisions/0102-bounds-that-are-known.md).
 void Search::settle_early(bool at_once) {
   constexpr i64 kWalks = 250, kLeast = 20'000'000;
   int depth = settings_.max_depth;

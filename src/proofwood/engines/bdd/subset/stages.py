@@ -121,9 +121,7 @@ class _TreeBound:
         self.lower = 0
         self.tests: tuple[int, ...] = ()
 
-    def work(
-        self, raised: Callable[[int], None] = lambda lower: None, checkpoint: SearchFile | None = None
-    ) -> None:
+    def work(self, raised: Callable[[int], None] = lambda lower: None, checkpoint: SearchFile | None = None) -> None:
         """Search for the tree, once; ``raised`` gets each new bound."""
         if not self.wanted:
             return
@@ -151,9 +149,7 @@ class _TreeBound:
         if progress is None:
             return None
         least = self.lower + self.prepared.rows.unavoidable
-        return lambda event: progress(
-            replace(event, lower_bound=min(event.objective, max(event.lower_bound, least)))
-        )
+        return lambda event: progress(replace(event, lower_bound=min(event.objective, max(event.lower_bound, least))))
 
 
 class _State:
