@@ -133,8 +133,10 @@ void Search::bound_part() {
 
 void Search::look_for_trees() {
   if (improver_ == nullptr) return;
-  if (blocks_) {  // a bound that says something comes first: what it takes pays for no trees
-    if (shared_.run.state().lower == 0) for_first_bound_ = std::min(blocks_->work(), kForFirstBound);
+  if (blocks_) {
+    // A bound that says something comes first: what it takes pays for no trees. Deep trees may have no error at all.
+    if (settings_.max_depth == 4 && shared_.run.state().lower == 0)
+      for_first_bound_ = std::min(blocks_->work(), kForFirstBound);
     improver_->note_blocks(blocks_->work() - for_first_bound_);
   }
   improver_->run();
