@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -60,6 +61,51 @@ def test_every_report_is_below_the_optimum(first: int) -> None:
     assert used > 25
 
 
+def with_levels(seed: int) -> TreeProblem:
+    """A table of one or two numbers, and of one or two columns that are tested by sets at every node or at the last."""
+    rng = np.random.default_rng(seed)
+    n, numbers, columns = int(rng.integers(6, 40)), int(rng.integers(1, 3)), int(rng.integers(1, 3))
+    X = np.column_stack(
+        [rng.integers(0, 8, n) for _ in range(numbers)]
+        + [rng.integers(0, rng.integers(2, 8), n) for _ in range(columns)]
+    ).astype(float)
+    y = rng.integers(0, int(rng.integers(2, 4)), n)
+    problem = TreeProblem.from_arrays(
+        X,
+        y,
+        max_depth=int(rng.integers(3, 5)),
+        alpha=float(rng.choice([0.0, 0.0, 0.03])),
+        sample_weight=rng.integers(1, 5, n).astype(float) if seed % 3 == 0 else None,
+        by_sets=range(numbers, numbers + columns),
+    )
+    return replace(problem, sets_anywhere=int(rng.choice([1, 4, 8])))
+
+
+@pytest.mark.parametrize("first", range(0, 120, 40))
+def test_blocks_of_levels_are_below_the_optimum(first: int) -> None:
+    above_zero = 0
+    for seed in range(first, first + 40):
+        problem = with_levels(seed)
+        plain = solve(problem, options=SearchOptions(packed=False, blocks=False))
+        result = with_blocks(problem, work=[20_000, EVERYTHING][seed % 2])
+        assert (result.status, result.objective) == (plain.status, plain.objective), seed
+        assert result.model is not None
+        assert plain.model is not None
+        assert str(naive.as_tuple(result.model)) == str(naive.as_tuple(plain.model)), seed  # nan where sets are tested
+        assert all(event.lower_bound <= plain.objective for event in result.trace), seed
+        above_zero += any(0 < event.lower_bound < plain.objective for event in result.trace)
+    assert above_zero > 3
+
+
+def test_columns_tested_at_the_last_levels_only_have_trees_of_two_levels() -> None:
+    column = [0, 2, 3, 2, 0, 2, 2, 2, 0]
+    X = np.column_stack([[6, 5, 4, 6, 3, 1, 3, 0, 5], column]).astype(float)
+    problem = replace(
+        TreeProblem.from_arrays(X, [1, 0, 0, 0, 1, 0, 0, 0, 0], max_depth=4, by_sets=(1,)), sets_anywhere=1
+    )
+    assert with_blocks(problem).objective == 0  # a block without thresholds has such trees, too
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_trees_below_a_cost(seed: int) -> None:
     problem = random_problem(1000 + seed, absent=3)
@@ -92,10 +138,6 @@ def test_blocks_are_off_where_they_are_not_wanted() -> None:
     problem = noisy(60, 2, 4)
     assert solve(problem, options=SearchOptions(packed=False, blocks=False)).stats.counters["block_work"] == 0
     assert solve(noisy(60, 2, 3)).stats.counters["block_work"] == 0
-    rng = np.random.default_rng(0)
-    X = np.column_stack([rng.integers(0, 5, 60), rng.normal(size=60)]).astype(float)
-    sets = TreeProblem.from_arrays(X, rng.integers(0, 2, 60), max_depth=4, by_sets=(0,))
-    assert with_blocks(sets).stats.counters["block_work"] == 0
     assert with_blocks(problem).stats.counters["block_work"] > 0
 
 

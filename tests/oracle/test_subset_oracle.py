@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import combinations, pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,13 @@ from proofwood.engines.bdd.subset.fewest import fewest_tests
 from proofwood.engines.bdd.subset.native import Prepared
 from proofwood.engines.bdd.subset.options import RULES, FewestOptions, SubsetOptions
 from proofwood.engines.bdd.subset.search import best_subset, optimal_subsets
-from proofwood.engines.bdd.subset.tree_tests import start_of_trees
+from proofwood.engines.bdd.subset.tree_tests import BOUNDED, bound_of_trees, start_of_trees
 from proofwood.engines.interrupts import TIME
+from proofwood.engines.trees import solve
+from proofwood.engines.trees.over_ranks import tree_problem
+from proofwood.parallel.search_file import SearchFile
 from proofwood.problem.ranked import RankedRows
-from proofwood.result import Limits
+from proofwood.result import Limits, ProgressEvent
 from strategies import below, examples, sample_weights, thread_counts
 
 
@@ -151,7 +155,7 @@ def test_ctrl_c_between_two_cut_offs_keeps_what_is_known(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(Prepared, "run", run)
     monkeypatch.setattr(stages._State, "_next", pressed)
-    result = best_subset(rows, 3)
+    result = best_subset(rows, 3, options=SubsetOptions(tree_bound=False))
     assert (result.stopped_by, len(calls)) == ("interrupt", number)
     assert result.tests is not None
     assert naive.errors(rows, result.tests) == result.errors
@@ -332,3 +336,38 @@ def naive_by_table(rows: RankedRows, size: int) -> list[int]:
             found.append(int((weights.sum(axis=1) - weights.max(axis=1)).sum()))
         _TABLES[key] = found
     return _TABLES[key]
+
+
+@examples(1)
+@given(rows=ranked_rows(), size=st.sampled_from([2, 3, 4]), threads=thread_counts())
+def test_no_set_makes_fewer_errors_than_the_best_tree_of_as_many_levels(
+    rows: RankedRows, size: int, threads: int
+) -> None:
+    bounds: list[int] = []
+    tests, stopped_by = bound_of_trees(rows, size, Limits(threads=threads), bounds.append)
+    least = min(errors for _, errors in naive.sets(rows, size))
+    assert stopped_by is None
+    assert all(lower <= least for lower in bounds)
+    assert len(set(tests)) == len(tests) <= size
+    assert all(0 <= test < rows.n_tests for test in tests)
+    assert bool(bounds) == (size in BOUNDED)
+
+
+def test_the_bound_of_trees_is_shown_and_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(1500, 3))
+    y = (X[:, 0] * X[:, 1] + rng.normal(size=1500) > 0).astype(int)
+    _, rows = RankedRows.with_tests(X, (), y, n_classes=2)
+    best_tree = solve(tree_problem(rows, depth=3)).objective
+    events: list[ProgressEvent] = []
+    found = best_subset(rows, 3, limits=Limits(20.0), progress=events.append)
+    assert found.lower_bound >= best_tree
+    assert any(event.lower_bound == best_tree for event in [*events, *found.trace])
+    for earlier, later in pairwise(found.trace):
+        assert earlier.lower_bound <= later.lower_bound <= later.objective <= earlier.objective
+    monkeypatch.setattr(Prepared, "by_boxes", lambda self, size: False)  # whose one search has no bound for long
+    with SearchFile(tmp_path / "a", {"rows": 1500}) as file:
+        recorded = best_subset(rows, 3, limits=Limits(2.0), checkpoint=file)
+    assert recorded.lower_bound >= best_tree
+    without = SubsetOptions(tree_bound=False)
+    assert best_subset(rows, 3, limits=Limits(0.5), options=without).lower_bound < best_tree

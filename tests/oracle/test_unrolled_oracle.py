@@ -36,13 +36,16 @@ def sharing_problems(draw: st.DrawFn) -> DiagramProblem:
 
 
 @examples(1)
-@given(problem=sharing_problems())
-def test_no_diagram_has_fewer_errors_than_the_bounds(problem: DiagramProblem) -> None:
+@given(problem=sharing_problems(), questions=st.booleans())
+def test_no_diagram_has_fewer_errors_than_the_bounds(problem: DiagramProblem, questions: bool) -> None:
     run = DiagramRun(problem, Limits())
     for code in range(problem.rows.n_classes):
         run.offer(Diagram.leaf(code))
     search = SetSearch.of(problem)
-    Unroller(search, run).work(60)
+    unroller = Unroller(search, run)
+    unroller.begin(60)
+    if questions:
+        unroller.work(60)
     best = naive.cheapest(problem)[0]
     assert best is not None
     assert run.lower <= best <= run.upper

@@ -24,7 +24,7 @@ from proofwood.engines.diagram.run import DiagramRun
 from proofwood.engines.diagram.shape import Diagram, InterruptedSearchError, count
 from proofwood.engines.diagram.solve import solve
 from proofwood.engines.diagram.topologies import TopologyOptions, cheapest_over_sets
-from proofwood.engines.diagram.trees import _integer_cost
+from proofwood.engines.trees.over_ranks import least_integer
 from proofwood.papers.odd.solve import AS_PRINTED, _Stages
 from proofwood.papers.odd.solve import solve as as_printed
 from proofwood.problem.diagram import MOST_NODES, DiagramCost, DiagramProblem, Rate
@@ -344,7 +344,7 @@ def test_a_set_without_tests_has_a_lone_root() -> None:
 def test_a_rounded_bound_of_a_tree_is_never_raised() -> None:
     for whole_price in (1, 3, 1000):
         for whole in (0, 1, 10**6 + 7, 2**40 + 1, 2**50 + 3, 2**51 - 1):
-            told = _integer_cost(float(Fraction(whole, whole_price)), whole_price)
+            told = least_integer(float(Fraction(whole, whole_price)), whole_price)
             assert whole - 1 <= told <= whole
             assert told == whole or whole > 2**50
 

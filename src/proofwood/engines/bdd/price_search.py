@@ -7,15 +7,19 @@ far, and finds the cheapest labels for each set. Diagrams that do not use all te
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from proofwood.engines.bdd.cells import CellTable, diagram
 from proofwood.engines.bdd.priced import Cheapest, cheapest_diagram
+from proofwood.engines.bdd.subset.options import SubsetOptions
 from proofwood.engines.bdd.subset.search import best_subset, optimal_subsets
+from proofwood.engines.bdd.subset.tree_tests import bound_of_trees, seconds_for_bound
 from proofwood.engines.interrupts import ENDED, cause_of, completed, raise_ended
 from proofwood.engines.run import BoundedRun, Clock
 from proofwood.parallel.search_file import SearchFile
 from proofwood.problem.bdd import BDDProblem
 from proofwood.problem.objectives import proof
-from proofwood.result import Part, Progress, Result, Stats, Status
+from proofwood.result import Limits, Part, Progress, Result, Stats, Status
 
 MAX_SETS = 10_000
 """The largest number of sets of tests that is listed for one size."""
@@ -30,22 +34,41 @@ def cheapest_over_sets(
     try:
         raise_ended(stops[0] if stops else None)
         run.changed()
-        for size in range(1, min(problem.max_features, problem.rows.n_tests) + 1):
-            if clock.over:  # larger diagrams cost more
-                run.leave(run.least(size), "time_limit")
+        _bound_by_trees(run, checkpoint)
+        for size in tuple(run.open):
+            if clock.over:
+                run.leave_open("time_limit")
                 break
             _search_size(run, size, checkpoint)
+            run.close(size)
     except ENDED as error:
-        run.leave(run.least(0), cause_of(error))
+        run.leave_open(cause_of(error))
     return completed(run.result)
+
+
+def _bound_by_trees(run: _PricedRun, checkpoint: SearchFile | None) -> None:
+    """Bound the errors of all diagrams by the best tree of as many levels as they may have tests."""
+    rows, most = run.problem.rows, max(run.open, default=0)
+    limits = Limits(seconds_for_bound(run.clock), run.clock.limits.threads)
+
+    def raised(errors: int) -> None:
+        run.raise_errors(errors, run.open)
+
+    tests, stopped_by = bound_of_trees(rows, most, limits, raised, checkpoint)
+    raise_ended(stopped_by)
+    if tests:
+        run.take(run.cheapest(CellTable.of(rows, tests)))
 
 
 def _search_size(run: _PricedRun, size: int, checkpoint: SearchFile | None) -> None:
     """Search the diagrams that use exactly ``size`` tests."""
     rows, cost, clock = run.problem.rows, run.problem.cost, run.clock
-    fewest = best_subset(rows, size, limits=clock.left(), checkpoint=checkpoint)
+    largest = size == max(run.open)  # the bound of trees is known
+    options = SubsetOptions(tree_bound=not largest)
+    fewest = best_subset(rows, size, options=options, limits=clock.left(), checkpoint=checkpoint)
     raise_ended(fewest.stopped_by)
-    bound = cost.error_price * fewest.lower_bound + cost.leaf_price * size
+    run.raise_errors(fewest.lower_bound, [size])
+    bound = run.open[size]
     if fewest.tests is not None and len(fewest.tests) == size:
         run.take(run.cheapest(CellTable.of(rows, fewest.tests)))
     if bound >= run.upper:
@@ -89,6 +112,8 @@ class _PricedRun(BoundedRun):
         cost = problem.cost
         self.best = cheapest_diagram(CellTable.of(problem.rows, ()), cost.error_price, cost.leaf_price)
         self.upper = self.best.cost
+        most = min(problem.max_features, problem.rows.n_tests)
+        self.open = {size: self.least(size, problem.rows.unavoidable) for size in range(1, most + 1)}
         self._left: list[int] = []
         self._stopped_by: str | None = None
 
@@ -103,9 +128,29 @@ class _PricedRun(BoundedRun):
             self.best, self.upper = found, found.cost
             self.changed()
 
-    def least(self, size: int) -> int:
-        """A lower bound on the integer cost of all diagrams with ``size`` or more inner nodes."""
-        return self.problem.cost.error_price * self.problem.rows.unavoidable + self.problem.cost.leaf_price * size
+    def least(self, size: int, errors: int) -> int:
+        """A lower bound on the integer cost of diagrams with ``size`` inner nodes or more, and ``errors`` or more."""
+        return self.problem.cost.error_price * errors + self.problem.cost.leaf_price * size
+
+    def raise_errors(self, errors: int, sizes: Iterable[int]) -> None:
+        """Note that no set of these sizes makes fewer ``errors``."""
+        self.open |= {size: max(self.open[size], self.least(size, errors)) for size in sizes}
+        self.tell()
+
+    def tell(self) -> None:
+        """Record what the sizes that are not searched yet, and diagrams that were left out, may cost."""
+        self.prove(min([self.upper, *self._left, *self.open.values()]))
+
+    def close(self, size: int) -> None:
+        """Note that this size is searched."""
+        del self.open[size]
+        self.tell()
+
+    def leave_open(self, stopped_by: str) -> None:
+        """Note that the other sizes are not searched, and what stopped the search."""
+        self._left += self.open.values()
+        self.open = {}
+        self._stopped_by = stopped_by
 
     def leave(self, bound: int, stopped_by: str | None = None) -> None:
         """Note that some diagrams, each of cost at least ``bound``, are not searched; and what stopped the search."""
@@ -119,7 +164,7 @@ class _PricedRun(BoundedRun):
     def result(self) -> Result:
         """The result with the best diagram; its cost is counted again."""
         problem, best = self.problem, self.best
-        lower = min([self.upper, *self._left])
+        lower = max(self.lower, min([self.upper, *self._left]))
         table = problem.rows.refresh(diagram(best.tests, best.labels, problem.rows.n_classes))
         if problem.integer_cost(table) != self.upper:
             raise AssertionError(

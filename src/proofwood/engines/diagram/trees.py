@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from fractions import Fraction
-
 from proofwood.engines.diagram.run import DiagramRun
 from proofwood.engines.diagram.shape import Diagram, without_unreached
 from proofwood.engines.interrupts import raise_ended
-from proofwood.engines.trees.over_ranks import over_tests, tree_problem
+from proofwood.engines.trees.over_ranks import least_integer, over_tests, tree_problem
 from proofwood.engines.trees.solve import solve
 from proofwood.model.node_table import LEAF, NodeTable
 from proofwood.problem.diagram import DiagramProblem
@@ -32,7 +29,7 @@ def solve_trees(problem: DiagramProblem, run: DiagramRun, *, seconds: float | No
     )
     offer_tree(problem, run, result.model)
     cost = problem.cost
-    lower = _integer_cost(result.lower_bound, cost.error_price)
+    lower = least_integer(result.lower_bound, cost.error_price)
     leaf = cost.of_diagram(problem.leaf_errors, 0)
     run.prove(min(leaf, max(0, lower - cost.node_price)), by="tree search")
 
@@ -84,8 +81,3 @@ def offer_tree(problem: DiagramProblem, run: DiagramRun, table: NodeTable | None
     diagram = as_diagram(problem, over_tests(problem.rows, table))
     if diagram is not None:
         run.offer(diagram, by="trees")
-
-
-def _integer_cost(bound: float, error_price: int) -> int:
-    """Convert a float bound in integer weight to an integer cost, which never exceeds the exact bound."""
-    return math.ceil(Fraction(bound) * error_price * (1 - Fraction(1, 2**52)))

@@ -26,6 +26,7 @@ class Shares:
     Parameters
     ----------
     look : first search over sets, which solves small problems
+    first_trees : bounds by optimal trees before the heuristics
     construct, improve : construction and local search
     layers_look, layers, layers_again : search over layers before the local search, after it, and after bounds by trees
     trees : bounds by optimal trees, and a second search over sets
@@ -36,6 +37,7 @@ class Shares:
     """
 
     look: tuple[float, float] = (0.02, 0.2)
+    first_trees: tuple[float, float] = (0.2, 10.0)
     construct: tuple[float, float] = (0.03, 0.3)
     improve: tuple[float, float] = (0.1, 5.0)
     layers_look: tuple[float, float] = (0.15, 8.0)
@@ -78,7 +80,7 @@ def work_univariate(
         return "time_limit"
     search = SetSearch.of(problem)
     run.prove(search.lower, by="equal rows")
-    by_layers = None
+    by_layers = unroller = None
     if program is None and engine != "heuristic":
         by_layers = LayerSearch(problem) if suits(problem) else None
         # Sets of tests first: their errors bound every diagram, and the linear relaxation of the paper's program has no
@@ -86,6 +88,8 @@ def work_univariate(
         search_sets(search, run, seconds=run.clock.share(*shares.look))
         if run.done:
             return None
+        unroller = Unroller(search, run)
+        unroller.begin(run.clock.share(*shares.first_trees))
     start(run, random_state, shares, by_layers)
     if run.clock.over:
         return None
@@ -94,7 +98,7 @@ def work_univariate(
         return None
     if program is not None:
         return _by_program(run, search, program, shares)
-    _prove(run, search, shares, by_layers)
+    _prove(run, search, shares, by_layers, unroller)
     return _spend(run, search, random_state, shares)
 
 
@@ -163,14 +167,20 @@ def solve_by_trees(run: DiagramRun, shares: Shares = DEFAULT_SHARES) -> None:
         solve_trees(run.problem, run, seconds=run.clock.share(*shares.trees))
 
 
-def _prove(run: DiagramRun, search: SetSearch, shares: Shares, by_layers: LayerSearch | None = None) -> None:
+def _prove(
+    run: DiagramRun,
+    search: SetSearch,
+    shares: Shares,
+    by_layers: LayerSearch | None = None,
+    unroller: Unroller | None = None,
+) -> None:
     """Raise the bound by layers, by trees and by sets, in turn."""
     if run.clock.over:
         return
     solve_by_trees(run, shares)
     if by_layers is not None:
         by_layers.work(run, seconds=run.clock.share(*shares.layers))
-    unroller = Unroller(search, run)
+    unroller = Unroller(search, run) if unroller is None else unroller
     unroller.work(run.clock.share(*shares.trees))
     search_sets(search, run, seconds=run.clock.share(*shares.trees))
     unroller.work(run.clock.share(*shares.unrolled))

@@ -31,6 +31,8 @@ PRICES = (4, 3, 2, 1, 0)
 """Prices of a split in the searches for trees, in quarters of the price of the problem."""
 MOST_TRIES = 3
 """The largest number of searches with the same depth and price."""
+SHALLOW = 3
+"""The largest depth of trees that are searched before those of the skeleton's depth."""
 EASE = 1.25
 """A search for trees below a cost is expected to be easy if the cheapest known tree costs this many times as much."""
 
@@ -148,6 +150,19 @@ class Unroller:
                 self.ask_priced(question, seconds=left / 2)
             else:
                 self.ask_sized(question, seconds=left / 2)
+            self.run.add({"trees": 1})
+
+    def begin(self, seconds: float) -> None:
+        """Bound the errors of all diagrams by the best trees of their depth, so that no bound is that of nodes alone.
+
+        Shallow trees come first, which take little time; a diagram of few nodes has few layers.
+        """
+        until, deepest = self.run.clock.seconds + seconds, len(self.problem.widths)
+        for depth in (*range(1, min(SHALLOW, deepest - 1) + 1), deepest):
+            left = until - self.run.clock.seconds
+            if self.run.done or left <= 0:
+                return
+            self.ask_priced(Priced(depth, 0, self.reach(depth, 0)), seconds=left if depth == deepest else left / 3)
             self.run.add({"trees": 1})
 
     def is_open(self, kind: Kind) -> bool:

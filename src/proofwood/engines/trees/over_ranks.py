@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -24,6 +25,11 @@ def tree_problem(rows: RankedRows, *, depth: int, error_price: int = 1, leaf_pri
         max_depth=depth,
         kept=np.arange(rows.n_rows),
     )
+
+
+def least_integer(bound: float, price: int = 1) -> int:
+    """The least integer cost, ``price`` for each unit of ``bound``, that a float bound of integers leaves possible."""
+    return math.ceil(Fraction(bound) * price * (1 - Fraction(1, 2**52)))
 
 
 def over_tests(rows: RankedRows, table: NodeTable) -> NodeTable:

@@ -102,7 +102,8 @@ def solve(
     Result
         Objective and bound in units of real weight. Ctrl-C ends the search like a time limit.
         A completed search without gap returns the same tree for any order of the rows and any number of threads: at
-        every node it has the least depth, and then the smallest (feature, threshold).
+        every node it has the least depth, and then the smallest (feature, threshold). Only where the first trees meet
+        the bound, and this one would take far longer to find, is one of them returned.
 
     Raises
     ------

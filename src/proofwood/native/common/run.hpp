@@ -101,6 +101,11 @@ class BoundedRun : public Run<Bounds, Answer> {
   void offer(i64 upper, const Answer& answer) {
     if (upper < this->upper()) update(upper, answer, 0);
   }
+  // Whether the bound meets the best answer, up to `gap`.
+  bool met(i64 gap) const {
+    const Bounds known = this->state();
+    return known.upper - known.lower <= gap;
+  }
   void prove(i64 lower) { update(this->upper(), Answer{}, lower); }
   void update(i64 upper, const Answer& answer, i64 lower) {  // both, as one event
     this->change([&](Bounds& bounds, Answer& best) {

@@ -24,6 +24,22 @@ void Blocks::begin(const Table& table, Rows& rows, u32 feature, const Prices& pr
   mark_empty(rows, feature);
 }
 
+void Blocks::begin_levels(const std::vector<u32>& rows_of) {
+  edges.assign(1, 0);
+  pieces.clear();
+  for (u32 level = 0; level < rows_of.size(); ++level) {
+    if (rows_of[level] == 0) continue;
+    pieces.push_back({.first = edges.back(), .last = edges.back() + rows_of[level]});
+    edges.push_back(pieces.back().last);
+    level_of.push_back(level);
+  }
+}
+
+void Blocks::leave_out() {
+  edges.assign(1, 0);
+  weakest = {.bound = kInfinite};
+}
+
 void Blocks::mark_empty(const Rows& rows, u32 feature) {
   empty.assign(edges.size() - 1, 0);
   for (std::size_t s = 0; s + 1 < edges.size(); ++s) {
@@ -64,6 +80,11 @@ std::vector<Floor> Blocks::floors(i64 price, i64 least) const {
 }
 
 void Blocks::update() {
+  if (of_levels()) {
+    weakest = {.bound = pieces.size() > 1 ? 0 : kInfinite};
+    for (const Piece& piece : pieces) weakest.bound += piece.value;
+    return;
+  }
   const std::size_t n = edges.size();
   before.assign(n, 0);
   after.assign(n, 0);

@@ -50,7 +50,12 @@ struct Blocks {
   std::vector<i64> before, after;        // best chain of pieces before and after each edge
   std::vector<int> before_by, after_by;  // its piece next to the edge; -1: none
   Weakest weakest;
+  std::vector<u32> level_of;  // of a column tested by sets: the level of each piece, which are all there is
 
+  // A column tested by sets: the rows of each level are a piece, on one side of every test. `rows_of`: per level.
+  void begin_levels(const std::vector<u32>& rows_of);
+  void leave_out();  // a column whose sets are no tests here
+  bool of_levels() const { return !level_of.empty(); }
   void begin(const Table& table, Rows& rows, u32 feature, const Prices& prices, u32 count);
   bool begun() const { return !edges.empty(); }
   u32 edge_of(u32 position) const;
@@ -72,10 +77,11 @@ struct BlockNode {
   int depth = 0;
   i64 price = 0;  // of a split, the share of these rows
   i64 leaf = 0;
-  i64 value = 0;  // bound
+  i64 value = 0;         // bound
+  i64 base = kInfinite;  // of trees of two levels, where some columns are tested by sets in these only
   u64 spent = 0;
   bool done = false;
-  std::vector<Blocks> features;
+  std::vector<Blocks> features;  // and columns tested by sets, after them
 };
 
 }  // namespace proofwood::trees

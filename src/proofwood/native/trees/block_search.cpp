@@ -16,6 +16,8 @@ constexpr int kGapShift = 3;     // pieces of depth two are solved up to an eigh
 constexpr double kForget = 0.1;  // weight of the newest step in what is learned
 constexpr u64 kFixed = 2'000;    // work of a subproblem besides its rows
 constexpr u64 kOvershoot = 10'000'000, kLeastWork = 3'000'000;
+constexpr double kNotShort = 1e8, kNotShortOfMany = 2e7, kSooner = 4;
+constexpr std::size_t kManyFeatures = 10;
 constexpr u64 kMostPieces = 3'000'000;
 // Work is a share of what the search will probably take, by what it has closed, if it is expected to be or is long.
 constexpr double kSearchShare = 0.1, kClosedAtLeast = 0.05;
@@ -56,15 +58,24 @@ i64 BlockSearch::share_of_price(const Rows& rows) const {
   return static_cast<i64>(static_cast<double>(price) * share * kDown);
 }
 
-void BlockSearch::begin(BlockNode& node, const Rows& rows, int depth) const {
+void BlockSearch::begin(BlockNode& node, Rows& rows, int depth) {
   node.depth = depth;
   node.price = share_of_price(rows);
   node.leaf = rows.leaf;
   node.done = node.leaf <= node.price;
-  if (node.done)
+  if (node.done) {
     node.value = node.leaf;
-  else
-    node.features.resize(rows.n_features);
+    return;
+  }
+  const auto& levels = outer_.table.levels;
+  node.features.resize(rows.n_features + levels.size());
+  bool left_out = false;
+  for (u32 c = 0; c < levels.size(); ++c) {
+    if (levels[c].tested_at(depth)) continue;
+    node.features[rows.n_features + c].leave_out();
+    left_out = true;
+  }
+  if (left_out) node.base = solve_bottom(rows, kGapShift).lower;
 }
 
 void BlockSearch::allow(i64 free, i64 extra, double share) {
@@ -82,6 +93,9 @@ Floors BlockSearch::keep_pace(u64 searched, double closed) {
     extra_ -= extra;
     allowed_ += extra + share_ * (done - extra);
     searched_ += done;
+    // No bound yet, after a tenth of a second or so: the search is none of the shortest, at least with many features.
+    const double not_short = root_.features.size() < kManyFeatures ? kNotShort : kNotShortOfMany;
+    if (searched_ > not_short && outer_.run.state().lower == 0 && work_ < kForFirstBound) allowed_ += kSooner * done;
     if (share_ > 0 || searched_ > kLongSearch)
       allowed_ = std::max(allowed_, kSearchShare * searched_ / (closed + kClosedAtLeast));
     until = static_cast<u64>(allowed_);
@@ -99,7 +113,7 @@ Floors BlockSearch::keep_pace(u64 searched, double closed) {
 
 Floors BlockSearch::floors() const {
   Floors all;
-  for (const Blocks& blocks : root_.features) all.push_back(blocks.floors(root_.price, root_.value));
+  for (u32 f = 0; f < rows_.n_features; ++f) all.push_back(root_.features[f].floors(root_.price, root_.value));
   return all;
 }
 
@@ -119,10 +133,10 @@ int BlockSearch::weakest_feature(const BlockNode& node) const {
 
 // The bound of a node: a leaf, or the weakest place of its features.
 void BlockSearch::refresh(BlockNode& node) const {
-  i64 least = kInfinite;
+  i64 least = kInfinite;  // without the price of the split at the root
   for (const Blocks& blocks : node.features) least = std::min(least, blocks.begun() ? blocks.weakest.bound : 0);
-  node.value = std::max(node.value, std::min(node.leaf, least + node.price));
-  node.done = node.value >= node.leaf;
+  node.value = std::max(node.value, std::min({node.leaf, node.base, least + node.price}));
+  node.done = node.value >= std::min(node.leaf, node.base);
 }
 
 void BlockSearch::work_on(BlockNode& node, Rows& rows, u64 until, bool report) {
@@ -134,7 +148,7 @@ void BlockSearch::work_on(BlockNode& node, Rows& rows, u64 until, bool report) {
     }
     const int weakest = weakest_feature(node);
     if (weakest < 0) {  // no threshold at all
-      node.value = node.leaf;
+      node.value = std::max(node.value, std::min(node.leaf, node.base));
       node.done = true;
       break;
     }
@@ -159,7 +173,10 @@ void BlockSearch::work_on(BlockNode& node, Rows& rows, u64 until, bool report) {
 
 bool BlockSearch::begin_feature(BlockNode& node, Rows& rows, u32 feature) {
   Blocks& blocks = node.features[feature];
-  blocks.begin(outer_.table, rows, feature, outer_.settings.prices, kBlocks);
+  if (feature < rows.n_features)
+    blocks.begin(outer_.table, rows, feature, outer_.settings.prices, kBlocks);
+  else
+    blocks.begin_levels(rows_of_levels(rows, column_of(feature)));
   pieces_ += blocks.pieces.size();
   std::vector<int> all(blocks.pieces.size());
   for (std::size_t p = 0; p < all.size(); ++p) all[p] = static_cast<int>(p);
@@ -168,7 +185,23 @@ bool BlockSearch::begin_feature(BlockNode& node, Rows& rows, u32 feature) {
   return !outer_.stopped();
 }
 
+std::vector<u32> BlockSearch::rows_of_levels(const Rows& rows, const LevelColumn& column) const {
+  std::vector<u32> count(column.n_levels(), 0);
+  for (u32 local = 0; local < rows.n; ++local) ++count[column.code[rows.row(local)]];
+  return count;
+}
+
 // ------------------------------------------------------------------ what to do next
+
+BlockSearch::Step BlockSearch::raise_step(const BlockNode& node, const Blocks& blocks, int at) const {
+  const Piece& piece = blocks.pieces[static_cast<std::size_t>(at)];
+  if (node.depth == 3)
+    return {Step::kRaise, at, -1, 0.5 * static_cast<double>(piece.upper - piece.value),
+            static_cast<double>(piece.spent)};
+  const double value = std::max(static_cast<double>(piece.value), 0.02 * static_cast<double>(piece.leaf));
+  return {Step::kRaise, at, -1, learned_[static_cast<std::size_t>(node.depth)].raise * piece.fade * value * 0.5,
+          0.5 * static_cast<double>(std::max(piece.spent, kFixed))};
+}
 
 // What promises most for its work at the weakest place of a feature.
 BlockSearch::Step BlockSearch::choose(const BlockNode& node, const Rows& rows, const Blocks& blocks) const {
@@ -179,17 +212,14 @@ BlockSearch::Step BlockSearch::choose(const BlockNode& node, const Rows& rows, c
   };
   std::vector<int> chain;
   std::size_t turn = 0;
-  blocks.chains(chain, turn);
+  if (blocks.of_levels())
+    for (int p = 0; p < static_cast<int>(blocks.pieces.size()); ++p) chain.push_back(p);
+  else
+    blocks.chains(chain, turn);
   for (std::size_t c = 0; c < chain.size(); ++c) {
     const Piece& piece = blocks.pieces[static_cast<std::size_t>(chain[c])];
-    if (!piece.done && node.depth == 3) {
-      offer({Step::kRaise, chain[c], -1, 0.5 * static_cast<double>(piece.upper - piece.value),
-             static_cast<double>(piece.spent)});
-    } else if (!piece.done) {
-      const double value = std::max(static_cast<double>(piece.value), 0.02 * static_cast<double>(piece.leaf));
-      offer({Step::kRaise, chain[c], -1, learned.raise * piece.fade * value * 0.5,
-             0.5 * static_cast<double>(std::max(piece.spent, kFixed))});
-    }
+    if (!piece.done) offer(raise_step(node, blocks, chain[c]));
+    if (blocks.of_levels()) continue;
     if (c + 1 == chain.size() || c + 1 == turn) continue;
     const Piece& next = blocks.pieces[static_cast<std::size_t>(chain[c + 1])];
     const int known = blocks.find(piece.first, next.last);
@@ -295,6 +325,7 @@ void BlockSearch::join(BlockNode& node, Rows& rows, u32 feature, const Step& ste
 // Works on some pieces of a feature, which ascend: those of depth two together, since they take their rows together;
 // larger ones one after the other, since they hold them for long.
 void BlockSearch::solve_pieces(BlockNode& node, Rows& rows, u32 feature, const std::vector<int>& pieces, u64 work) {
+  if (feature >= rows.n_features) return solve_levels(node, rows, feature, pieces, work);
   const std::size_t together = node.depth == 3 ? pieces.size() : 1;
   auto& buffers = buffers_[static_cast<std::size_t>(node.depth)];
   while (buffers.size() < together) buffers.push_back(std::make_unique<Rows>());
@@ -314,15 +345,36 @@ void BlockSearch::solve_pieces(BlockNode& node, Rows& rows, u32 feature, const s
   }
 }
 
+void BlockSearch::solve_levels(BlockNode& node, Rows& rows, u32 feature, const std::vector<int>& pieces, u64 work) {
+  auto& buffers = buffers_[static_cast<std::size_t>(node.depth)];
+  while (buffers.size() < 2) buffers.push_back(std::make_unique<Rows>());
+  for (const int p : pieces) {
+    if (ended()) return;
+    Blocks& blocks = node.features[feature];
+    const LevelSet level = only(blocks.level_of[static_cast<std::size_t>(p)]);
+    if (!rows.split_levels(outer_.table, column_of(feature), level, *buffers[0], *buffers[1], scratch_, outer_.stop))
+      return;
+    work_ += u64{rows.n} * rows.n_features;
+    solve_piece(node.depth - 1, blocks.pieces[static_cast<std::size_t>(p)], *buffers[0], work);
+  }
+}
+
+// The best tree of depth two at a share of the price, within its cost / 2^gap_shift if that is more than 0.
+Solution BlockSearch::solve_bottom(Rows& rows, int gap_shift) {
+  settings_.prices.leaf = share_of_price(rows);
+  const i64 batches = solver_.counters[kBatches];
+  Solution solution = solver_.solve(rows, 2, {.gap_shift = gap_shift});
+  work_ += kFixed + static_cast<u64>(solver_.counters[kBatches] - batches) * rows.n * rows.n_features;
+  if (solution.stopped) solution.lower = 0;
+  return solution;
+}
+
 void BlockSearch::solve_piece(int depth, Piece& piece, Rows& rows, u64 work) {
   const u64 start = work_;
   piece.leaf = rows.leaf;
   if (depth == 2) {
-    settings_.prices.leaf = share_of_price(rows);
-    const i64 batches = solver_.counters[kBatches];
     const int share = piece.spent == 0 ? kGapShift : 0;
-    const Solution solution = solver_.solve(rows, 2, {.gap_shift = share});
-    work_ += kFixed + static_cast<u64>(solver_.counters[kBatches] - batches) * rows.n * rows.n_features;
+    const Solution solution = solve_bottom(rows, share);
     if (solution.stopped) return;
     piece.value = std::max(piece.value, solution.lower);
     piece.upper = solution.upper;

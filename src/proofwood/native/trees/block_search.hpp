@@ -13,6 +13,7 @@
 
 namespace proofwood::trees {
 
+constexpr u64 kForFirstBound = 250'000'000;  // work until a bound is more than 0, at most
 constexpr double kLongSearch = 2e9;  // work from which on bounds by blocks are worth a share of it: about 5 seconds
 
 class BlockSearch {
@@ -44,18 +45,23 @@ class BlockSearch {
     double raise = 0.25, join = 0.12, cut = 0.35;
   };
 
-  void begin(BlockNode& node, const Rows& rows, int depth) const;
+  void begin(BlockNode& node, Rows& rows, int depth);
   void work_on(BlockNode& node, Rows& rows, u64 until, bool report);
   void refresh(BlockNode& node) const;
   int weakest_feature(const BlockNode& node) const;
   bool begin_feature(BlockNode& node, Rows& rows, u32 feature);
   Step choose(const BlockNode& node, const Rows& rows, const Blocks& blocks) const;
+  Step raise_step(const BlockNode& node, const Blocks& blocks, int piece) const;
   Step cut_step(const BlockNode& node, const Rows& rows, const Blocks& blocks) const;
   void take(BlockNode& node, Rows& rows, u32 feature, const Step& step);
   bool cut(BlockNode& node, Rows& rows, u32 feature);
   void join(BlockNode& node, Rows& rows, u32 feature, const Step& step);
   void solve_pieces(BlockNode& node, Rows& rows, u32 feature, const std::vector<int>& pieces, u64 work);
+  void solve_levels(BlockNode& node, Rows& rows, u32 feature, const std::vector<int>& pieces, u64 work);
+  Solution solve_bottom(Rows& rows, int gap_shift);
   void solve_piece(int depth, Piece& piece, Rows& rows, u64 work);
+  const LevelColumn& column_of(u32 feature) const { return outer_.table.levels[feature - outer_.table.n_features]; }
+  std::vector<u32> rows_of_levels(const Rows& rows, const LevelColumn& column) const;
   i64 share_of_price(const Rows& rows) const;
   bool ended() const { return full_ || work_ >= limit_ || outer_.stopped(); }
 

@@ -19,11 +19,11 @@ class Improver::Share {
   const i64 before_;
 };
 
-Improver::Improver(Solver& solver, Rows& all)
+Improver::Improver(Solver& solver, Rows& all, int depth)
     : solver_(solver),
       shared_(solver.shared),
       all_(all),
-      depth_(solver.shared.settings.tree_depth()),
+      depth_(depth),
       polish_(solver, all, depth_),
       first_trees_(solver),
       local_search_(solver, all, depth_, polish_) {}
@@ -98,9 +98,10 @@ double Improver::earned() const {
 // Bounds by blocks pay well for trees at first, about a second long, and little later.
 double Improver::allowed() const {
   constexpr i64 kFirst = 150'000'000;
-  constexpr double kAtFirst = 2, kLater = 0.3;
+  constexpr double kLater = 0.3;
+  const double at_first = depth_ > 4 ? 2 : 1;  // deep trees may have no error, and bounds of deep trees say little
   const i64 first = std::min(blocks_, kFirst);
-  return earned() + kAtFirst * walks(first) + kLater * walks(blocks_ - first);
+  return earned() + at_first * walks(first) + kLater * walks(blocks_ - first);
 }
 
 void Improver::run() {

@@ -19,7 +19,8 @@ namespace proofwood::trees {
 
 class Improver {
  public:
-  Improver(Solver& solver, Rows& all);
+  // Of trees of up to `depth` levels.
+  Improver(Solver& solver, Rows& all, int depth);
 
   // The grown tree, and ranks of the features by their best split of least Gini impurity.
   std::vector<u32> start();
@@ -34,6 +35,7 @@ class Improver {
   // Looks for better trees while the search has done enough for it.
   void run();
 
+  const Draft& best() const { return best_; }
   i64 visits() const { return static_cast<i64>(polish_.visits()); }
 
  private:

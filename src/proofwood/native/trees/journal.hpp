@@ -71,6 +71,7 @@ class Journal {
 
   // What earlier searches proved.
   const Proved& earlier() const { return earlier_; }
+  bool began() const { return !earlier_.splits.empty() || !earlier_.depths.empty(); }  // to search depth three or more
   // Of one depth, each split once, by feature and rank; features are those of the table.
   struct KnownSplit {
     u32 feature;

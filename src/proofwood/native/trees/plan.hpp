@@ -5,6 +5,7 @@
 //   kLeaf        kStump      written out (write_out.hpp)
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -19,6 +20,11 @@ struct Plan {
   std::shared_ptr<const Plan> low, high;
 };
 using PlanPtr = std::shared_ptr<const Plan>;
+
+inline int levels_of(const Plan& plan) {
+  if (plan.kind != Plan::kSplit) return plan.kind == Plan::kStump ? 1 : 0;
+  return 1 + std::max(levels_of(*plan.low), levels_of(*plan.high));
+}
 
 inline PlanPtr leaf_plan() {
   static const PlanPtr leaf = std::make_shared<Plan>();

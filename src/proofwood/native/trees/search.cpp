@@ -3,6 +3,7 @@
 #include "trees/search.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <stdexcept>
@@ -155,6 +156,7 @@ void Search::begin_blocks() {
   const double known = static_cast<double>(searched_);
   const double small = std::min(1.0, known / kLarge) * std::min(1.0, root_.n_features / kManyFeatures);
   const double first = std::min(times * known * small, most);
+  bound_part();
   // In portions, so that better trees are looked for in between.
   constexpr i64 kPortion = 5'000'000, kPortions = 200;
   i64 left = std::max(settings_.block_work, static_cast<i64>(first));
@@ -164,12 +166,35 @@ void Search::begin_blocks() {
     blocks_->keep_pace(0, 1.0);
     left -= portion;
     look_for_trees();
-  } while (left > 0 && !shared_.stopped());
+  } while (left > 0 && !met() && !shared_.stopped());
+}
+
+// Where a bound of all rows takes long, one of some rows comes first: the rest cost no less than nothing. They are those
+// up to a threshold of a feature that tells little.
+void Search::bound_part() {
+  constexpr double kLong = 1e8, kPart = 2e7, kFewest = 1'000;
+  const double features = static_cast<double>(root_.n_features + table_.levels.size());
+  const double work = root_.n * std::pow(features, settings_.max_depth - 1), n = root_.n * kPart / work;
+  if (work <= kLong || n < kFewest) return;
+  const auto wish = static_cast<u32>(n);
+  for (u32 k = root_.n_features; k-- > 0;) {
+    const u32 f = by_rank_[k], at = root_.boundary_until(f, wish);
+    if (at < wish / 2 || root_.repeats(table_, f) || !main_.split(root_, f, at, settings_.max_depth)) continue;
+    BlockSearch part(shared_, main_.level(settings_.max_depth).low, settings_.max_depth);
+    part.allow(kForFirstBound, 0, 0);
+    part.keep_pace(0, 1.0);
+    return;
+  }
 }
 
 void Search::look_for_trees() {
   if (improver_ == nullptr) return;
-  if (blocks_) improver_->note_blocks(blocks_->work());
+  if (blocks_) {
+    // A bound that says something comes first: what it takes pays for no trees. Deep trees may have no error at all.
+    if (settings_.max_depth == 4 && shared_.run.state().lower == 0)
+      for_first_bound_ = std::min(blocks_->work(), kForFirstBound);
+    improver_->note_blocks(blocks_->work() - for_first_bound_);
+  }
   improver_->run();
 }
 
@@ -205,9 +230,11 @@ void Search::run_shallow() {
 
 // Each depth starts with the tree of the depth before, and a bound of what splitting off nothing costs.
 void Search::run_deep() {
-  Improver improver(main_, root_);
+  Improver improver(main_, root_, settings_.tree_depth());
   improver_ = settings_.bound_only ? nullptr : &improver;
   const std::vector<u32> rank = improver.start();
+  by_rank_.resize(rank.size());
+  for (u32 f = 0; f < rank.size(); ++f) by_rank_[rank[f]] = f;
   Solution shallow = main_.solve(root_, 2);
   shared_.run.offer(shallow.upper, shallow.plan);
   if (improver_) {
@@ -220,20 +247,59 @@ void Search::run_deep() {
     if (settings_.minimum.any()) root_.held_before(table_, f, 1);
   }
   const int depth = settings_.max_depth;
-  if (settings_.rules.blocks && (depth > 3 || settings_.block_work > 0) && table_.levels.empty()) begin_blocks();
+  if (settings_.rules.blocks && (depth > 3 || settings_.block_work > 0) && !met()) begin_blocks();
   int from = 3;
   shallow = take_up_depths(std::move(shallow), from);
   bool closed = false;  // whether deeper trees are known to cost more than the best
-  for (int d = from; d <= depth && !closed && !shared_.stopped(); ++d) closed = !deepen(shallow, rank, d);
+  const bool at_once = met() && !(shared_.journal && shared_.journal->began());
+  for (int d = from; d <= depth && !closed && !shared_.stopped() && !met(); ++d) closed = !deepen(shallow, rank, d);
   main_.counters[kRowVisits] += improver.visits();
   improver_ = nullptr;
   if (blocks_) totals_[kBlockWork] = static_cast<i64>(blocks_->work());
   blocks_.reset();  // gives back its memory
   if (shared_.stopped()) return;
   Subproblem& root = main_.level(depth).subproblem;
-  if (!closed) shared_.run.prove(root.checked_lower(root_.leaf));
+  if (!closed && !met()) shared_.run.prove(root.checked_lower(root_.leaf));
   if (!settings_.canonical || settings_.gap != 0) return;
-  settle(CanonicalTree(main_).find(root_, depth, shared_.run.upper(), root));
+  if (root.depth == depth)
+    settle(CanonicalTree(main_).find(root_, depth, shared_.run.upper(), root));
+  else
+    settle_early(at_once);
+}
+
+// The bound met the best tree before the last depth was searched. A tree that was known before any thread began is the
+// same for any number of threads: then the last pass, which may take hundreds of times as long, only gets about the
+// work that the tree took (docs/decisions/0102-bounds-that-are-known.md).
+void Search::settle_early(bool at_once) {
+  constexpr i64 kWalks = 250, kLeast = 20'000'000;
+  int depth = settings_.max_depth;
+  if (at_once) {
+    const i64 visits = std::max(kLeast, kWalks * root_.n * root_.n_features), before = main_.counters[kRowVisits];
+    depth = make_shallow(visits / 2);
+    main_.allow_visits(visits - (main_.counters[kRowVisits] - before));
+  }
+  settle(CanonicalTree(main_).find(root_, depth, shared_.run.upper()));
+  shared_.tired = false;
+}
+
+// Puts trees of fewer levels, made at once as the first trees are, in place of the best one while they cost no more.
+// Returns the levels of what stands then.
+int Search::make_shallow(i64 visits) {
+  const i64 until = main_.counters[kRowVisits] + visits;
+  const PlanPtr known = shared_.run.answer();
+  if (!known) return settings_.max_depth;  // a cost without its tree
+  int depth = levels_of(*known);
+  while (depth > 3 && main_.counters[kRowVisits] < until && !shared_.stopped()) {
+    Improver improver(main_, root_, depth - 1);
+    improver.start();
+    improver.take_grown();
+    if (improver.best().cost > shared_.run.upper()) improver.take(FirstTrees(main_).build(root_, depth - 1, 2).plan);
+    main_.counters[kRowVisits] += improver.visits();
+    if (improver.best().cost > shared_.run.upper() || shared_.stopped()) break;
+    shared_.run.replace(improver.best().plan());
+    depth = improver.best().height(0);
+  }
+  return depth;
 }
 
 // False if trees of this depth or more, which have a split a level, are known to cost more than the best.

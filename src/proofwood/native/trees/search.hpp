@@ -68,9 +68,13 @@ class Search {
   void build_first_trees(int exact_depth);
   bool deepen(Solution& shallow, const std::vector<u32>& rank, int depth);
   void begin_blocks();
+  void bound_part();
   void look_for_trees();
   void pace_blocks(i64 work);
+  bool met() const { return shared_.run.met(settings_.gap); }
   void settle(const PlanPtr& canonical);
+  void settle_early(bool at_once);
+  int make_shallow(i64 visits);
 
   Table table_;
   Settings settings_;
@@ -82,7 +86,9 @@ class Search {
   std::unique_ptr<Beside> beside_;  // while packed tests are searched for trees of any depth
   Improver* improver_ = nullptr;    // while there is one
   std::unique_ptr<BlockSearch> blocks_;
-  i64 searched_ = 0;  // work of the depth before
+  std::vector<u32> by_rank_;  // features, the most telling first
+  u64 for_first_bound_ = 0;   // work of blocks before the bound was more than 0
+  i64 searched_ = 0;          // work of the depth before
   std::atomic<bool> canonical_{false}, done_{false};
   std::atomic<bool> begun_{false};  // what was known before is taken up
   Bounds told_{kInfinite, 0};       // of the news

@@ -52,7 +52,9 @@ struct Shared {
   Shared(const Table& t, const Settings& s, std::atomic<int>& stop_flag, TreeRun::Clock::time_point started)
       : table(t), settings(s), stop(stop_flag), run(s.start_upper, stop_flag, started) {}
 
-  bool stopped() const { return run.stopped(); }
+  bool tired = false;  // a solver, which then is the only one, has used up the visits that it was allowed
+
+  bool stopped() const { return run.stopped() || tired; }
   bool may_split_at(Rows& rows, u32 feature, u32 position) const {
     const Minimum& minimum = settings.minimum;
     if (!minimum.any()) return true;

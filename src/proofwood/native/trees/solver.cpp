@@ -19,6 +19,13 @@ Solution Solver::solve(Rows& rows, int depth, const Request& request) {
   ++counters[kSubproblems];
   const Settings& settings = shared.settings;
   const i64 leaf = rows.leaf;
+  if (counters[kRowVisits] > last_visit_) {
+    shared.tired = true;
+    Solution none = Solution::exact(leaf, leaf_plan());
+    none.lower = none.relaxed = 0;
+    none.stopped = true;
+    return none;
+  }
   if (leaf <= settings.prices.leaf || depth == 0 || rows.n < 2) return Solution::exact(leaf, leaf_plan());
   if (!settings.minimum.may_split(rows.counts)) {  // no permitted split; the relaxation stays unknown
     Solution solution = Solution::exact(leaf, leaf_plan());

@@ -68,6 +68,9 @@ class Solver {
     return rows.split(shared.table, feature, position, level(depth).low, level(depth).high, scratch_, shared.stop);
   }
 
+  // From now on; nothing is solved beyond them (Shared::tired).
+  void allow_visits(i64 visits) { last_visit_ = counters[kRowVisits] + visits; }
+
   Shared& shared;
   Counters counters{};
   DepthTwo depth_two{shared, counters};
@@ -86,6 +89,7 @@ class Solver {
   static i64 level_bound(const Neighbours& neighbours, u32 c);
   void solve_side(Sides& sides, bool is_low, Evaluated& evaluated);
 
+  i64 last_visit_ = kInfinite;
   std::vector<std::unique_ptr<Level>> levels_;
   NeighbourBounds bounds_;
   Buffer<u32> scratch_;

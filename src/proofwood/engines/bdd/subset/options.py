@@ -31,6 +31,7 @@ class SubsetOptions:
     greedy : begin with a greedy set and ``restarts`` random sets, improved by exchanging two tests at a time
     boxes : if tests are cuts of few columns, rule out intervals of cuts together; if off, cut by cut
     trees : if the greedy set is not soon proved best, begin also with the tests of a good tree
+    tree_bound : if the search takes longer, the best tree of as many levels as a set has tests bounds its errors
     deepening : if a search takes more than half a second, repeat it with rising cut-offs; each cut-off gives a bound
     lexicographic : return the lexicographically smallest of the best sets; this takes a second search
     neighbours : number of pairs for each row that a matching may choose from
@@ -49,6 +50,7 @@ class SubsetOptions:
     greedy: bool = True
     boxes: bool = True
     trees: bool = True
+    tree_bound: bool = True
     deepening: bool = True
     lexicographic: bool = False
     neighbours: int = 10
@@ -67,7 +69,7 @@ class SubsetOptions:
 
 RULES = tuple(rule for rule in switches(SubsetOptions()) if rule != "lexicographic")
 """Switches that change no answer. ``lexicographic`` is not among them: it changes which best set is returned."""
-NATIVE_RULES = tuple(rule for rule in RULES if rule not in ("boxes", "trees", "deepening"))
+NATIVE_RULES = tuple(rule for rule in RULES if rule not in ("boxes", "trees", "tree_bound", "deepening"))
 """The switches in ``RULES`` that the native search reads."""
 
 

@@ -16,9 +16,11 @@ whose cut-off is the best known error.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
 
 from proofwood.engines.bdd.subset.native import Answer, Prepared
-from proofwood.engines.bdd.subset.tree_tests import is_large, start_of_trees
+from proofwood.engines.bdd.subset.tree_tests import bound_of_trees, is_large, seconds_for_bound, start_of_trees
 from proofwood.engines.interrupts import ENDED, STOPPED_BY, TIME, code_of, completed, raise_ended
 from proofwood.engines.run import Clock
 from proofwood.parallel.search_file import SearchFile
@@ -66,7 +68,13 @@ def searched(
     if checkpoint is not None or not prepared.options.greedy:
         by_boxes = checkpoint is None and prepared.by_boxes(size)
         how: Answer = {"boxes": True} if by_boxes else {}
-        found = prepared.run(size, below, limits, _of_sets(progress, prepared, below), how, checkpoint)
+        least = _TreeBound(prepared, size, clock, any_set=any_set)
+        try:
+            least.work(checkpoint=checkpoint)
+        except ENDED as error:
+            return {"prepared": False, "stopped": code_of(error), "seconds": clock.seconds}
+        sets = _of_sets(progress, prepared, below)
+        found = least.lifted(prepared.run(size, below, clock.left(), least.lifting(sets), how, checkpoint))
         greedy = prepared.options.greedy and not prepared.options.lexicographic
         of_itself = by_boxes or (greedy and found.get("upper") == found.get("greedy_upper"))
         return found | {"canonical": bool(found.get("done")) and of_itself}
@@ -99,6 +107,51 @@ def _of_sets(progress: Progress | None, prepared: Prepared, below: int) -> Progr
     return lambda event: progress(event) if event.objective < most else None
 
 
+class _TreeBound:
+    """A lower bound on the avoidable error of all sets, by the best tree of as many levels as a set has tests.
+
+    Parameters
+    ----------
+    any_set : whether the search is for the best set; if not, its cut-off is what it needs, and no bound is sought
+    """
+
+    def __init__(self, prepared: Prepared, size: int, clock: Clock, *, any_set: bool) -> None:
+        self.prepared, self.size, self.clock = prepared, size, clock
+        self.wanted = any_set and prepared.options.tree_bound
+        self.lower = 0
+        self.tests: tuple[int, ...] = ()
+
+    def work(self, raised: Callable[[int], None] = lambda lower: None, checkpoint: SearchFile | None = None) -> None:
+        """Search for the tree, once; ``raised`` gets each new bound."""
+        if not self.wanted:
+            return
+        self.wanted = False
+        rows = self.prepared.rows
+
+        def take(errors: int) -> None:
+            if errors - rows.unavoidable > self.lower:
+                self.lower = errors - rows.unavoidable
+                raised(self.lower)
+
+        limits = Limits(seconds_for_bound(self.clock), self.clock.limits.threads)
+        self.tests, stopped_by = bound_of_trees(rows, self.size, limits, take, checkpoint)
+        raise_ended(stopped_by)
+
+    def lifted(self, found: Answer) -> Answer:
+        """The answer of a search that did not know the bound, with the bound."""
+        if not found["prepared"] or found["done"] or self.lower == 0:
+            return found
+        trace = [(seconds, upper, min(upper, max(low, self.lower))) for seconds, upper, low in found["trace"]]
+        return found | {"trace": trace, "lower": min(found["upper"], max(found["lower"], self.lower))}
+
+    def lifting(self, progress: Progress | None) -> Progress | None:
+        """A callback that adds the bound to the events of such a search."""
+        if progress is None:
+            return None
+        least = self.lower + self.prepared.rows.unavoidable
+        return lambda event: progress(replace(event, lower_bound=min(event.objective, max(event.lower_bound, least))))
+
+
 class _State:
     """The answer so far, and the methods that continue the search.
 
@@ -124,6 +177,7 @@ class _State:
         self.prepared, self.size, self.below, self.clock, self.progress = prepared, size, below, clock, progress
         self.answer = first | {"canonical": False}
         self.ended = False
+        self.tree_bound = _TreeBound(prepared, size, clock, any_set=True)
         self.steps: list[tuple[int, float]] = []  # cut-offs whose searches were completed, and their seconds
 
     @property
@@ -149,6 +203,8 @@ class _State:
             return
         if self.prepared.by_boxes(self.size):
             if any_set:
+                self._take_bound()
+            if any_set and not self.ended:
                 self._take_trees()
             if not self.ended:
                 self._by_boxes()
@@ -162,6 +218,8 @@ class _State:
             return
         self._below(self.upper, self._at_most(_EASY))
         if any_set and not self.ended:
+            self._take_bound()
+        if any_set and not self.ended:
             self._take_trees()
         while not self.ended:
             self._climb()
@@ -174,12 +232,29 @@ class _State:
             return
         start, stopped_by = start_of_trees(self.prepared.rows, self.size, self._at_most(self.clock.share(*_TREES)))
         raise_ended(stopped_by)
-        if not start:
+        starts = [list(tests) for tests in (start, self.tree_bound.tests) if tests]
+        if not starts:
             return
-        more = {"greedy_only": True, "greedy": False, "starts": [list(start)]}
+        more = {"greedy_only": True, "greedy": False, "starts": starts}
         found = self._run(self.upper, self.clock.left(), more)
         if found["stopped"]:
             self._end(done=False, stopped=found["stopped"])
+
+    def _take_bound(self) -> None:
+        """Search for the bound of the best tree; with it, the best known set may be proved."""
+        self.tree_bound.work(self._raise_lower)
+        if self.lower >= self.upper:
+            self._end(done=True, stopped=0, canonical=self.greedy_is_best)
+
+    def _raise_lower(self, lower: int) -> None:
+        lower, seconds = min(lower, self.upper), self.clock.seconds
+        if lower <= self.lower:
+            return
+        event = (seconds, self.upper, lower)
+        self.answer = self.answer | {"lower": lower, "trace": [*self.answer["trace"], event]}
+        if self.progress is not None and self.answer["has_set"]:
+            unavoidable = self.prepared.rows.unavoidable
+            self.progress(ProgressEvent(seconds, self.upper + unavoidable, lower + unavoidable))
 
     # ------------------------------------------------------------------------------------------------ proofs
 

@@ -1,10 +1,14 @@
-"""Takes the first set of tests for the search from good trees.
+"""Takes the first set of tests for the search from good trees, and a lower bound from the best tree.
 
 A tree of depth two has at most three tests, a tree of depth three at most seven. A truth table over the tests of a tree
-predicts a best class in each cell, so this set of tests makes at most as many errors as the tree.
+predicts a best class in each cell, so this set of tests makes at most as many errors as the tree. On the other hand, a
+truth table over ``H`` tests is a tree of depth ``H``, so no set of ``H`` tests makes fewer errors than the best tree of
+that depth.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -13,11 +17,12 @@ from proofwood.engines.bdd.subset.options import SubsetOptions
 from proofwood.engines.interrupts import STOPPED_BY, raise_ended
 from proofwood.engines.run import Clock
 from proofwood.engines.trees.options import SearchOptions
-from proofwood.engines.trees.over_ranks import over_tests, tree_problem
+from proofwood.engines.trees.over_ranks import least_integer, over_tests, tree_problem
 from proofwood.engines.trees.solve import solve
 from proofwood.model.node_table import IntArray
+from proofwood.parallel.search_file import SearchFile
 from proofwood.problem.ranked import RankedRows
-from proofwood.result import NO_LIMITS, Limits
+from proofwood.result import NO_LIMITS, Limits, ProgressEvent
 
 DEEP = 4
 """If sets have at least this number of tests, the tests of a tree of depth three are used, too."""
@@ -26,6 +31,13 @@ MOST_ROWS = 20_000
 """The largest number of rows that trees are learned from. The set of tests is improved on all rows afterwards."""
 LARGE = 400_000
 """A table with more ranks than this is large: preparing it takes longer than learning trees from some of its rows."""
+BOUNDED = range(3, 7)
+"""Numbers of tests for which the best tree of that depth is searched for its bound. Two tests need no bound, and deeper
+trees seldom have one that helps: decisions/0102-bounds-that-are-known."""
+MOST_TESTS = 16
+"""The largest number of tests of that tree from which the best ones are chosen."""
+_BOUND, _BOUND_SOON = (0.1, 10.0), (0.5, 1.0)
+_MOST_RANKS = 20_000_000
 _HURRIED_ROWS, _HURRIED_SECONDS = 2_000, 0.03
 """If time is short: the number of rows that trees are learned from, and their seconds in any case."""
 _ANY_BEST = SearchOptions(canonical=False)
@@ -61,6 +73,37 @@ def start_of_trees(rows: RankedRows, size: int, limits: Limits) -> tuple[tuple[i
     if stopped_by == "time_limit" and not tests and not hurried:  # no split was found yet
         return start_of_trees(rows, size, Limits(0.0, limits.threads))
     return _best_among(some, sorted(tests), size), stopped_by
+
+
+def seconds_for_bound(clock: Clock) -> float:
+    """Seconds for :func:`bound_of_trees`: a tenth of the time left, and more if there is little."""
+    return max(clock.share(*_BOUND), clock.share(*_BOUND_SOON))
+
+
+def bound_of_trees(
+    rows: RankedRows,
+    size: int,
+    limits: Limits,
+    raised: Callable[[int], None],
+    checkpoint: SearchFile | None = None,
+) -> tuple[tuple[int, ...], str | None]:
+    """Search for the best tree of depth ``size``; pass each lower bound on its integer errors to ``raised``.
+
+    With a ``checkpoint``, the search continues from the proofs of earlier runs. Returns the best ``size`` tests of the
+    tree found, or none if it has too many, and what stopped the search.
+    """
+    if size not in BOUNDED or rows.ranks.size > _MOST_RANKS:
+        return (), None
+
+    def report(event: ProgressEvent) -> None:
+        raised(least_integer(event.lower_bound))
+
+    tree = tree_problem(rows, depth=size)
+    found = solve(tree, options=_ANY_BEST, limits=limits, progress=report, checkpoint=checkpoint)
+    raised(least_integer(found.lower_bound))
+    assert found.model is not None  # a lone leaf at least
+    tests = sorted({int(test) for test in over_tests(rows, found.model).feature if test >= 0})
+    return _best_among(rows, tests, size) if len(tests) <= MOST_TESTS else (), found.stats.stopped_by
 
 
 def spread(n_rows: int, most: int) -> IntArray:
