@@ -68,7 +68,7 @@ struct Search::Beside {
   Beside(const Table& table, const Settings& settings, const Shared& of)
       : shared(table, settings, of.stop, TreeRun::Clock::now()),
         solver(shared),
-        improver(solver, start(root, table, settings)) {
+        improver(solver, start(root, table, settings), settings.tree_depth()) {
     improver.start();
     solver.solve(root, 2);
     improver.note_front();
