@@ -75,6 +75,11 @@ void Search::run() {
 }
 
 void Search::run_by_intervals() {
+  if (settings_.by_part()) {
+    run_part();
+    add_to(totals_, main_.counters);
+    return;
+  }
   shared_.run.offer(root_.leaf, leaf_plan());
   if (settings_.max_depth <= 2 || needs_no_split())
     run_shallow();
@@ -153,16 +158,14 @@ void Search::run_deep() {
   improver_ = settings_.bound_only ? nullptr : &improver;
   const std::vector<u32> rank = improver.start();
   Solution shallow = main_.solve(root_, 2);
+  note_depth(2, shallow);
   shared_.run.offer(shallow.upper, shallow.plan);
   if (improver_) {
     improver.note_front();
     build_first_trees(2);
     improver.begin_depth(3);
   }
-  for (u32 f = 0; f < root_.n_features; ++f) {  // made now: threads only read
-    root_.weight_before(table_, f, 1);
-    if (settings_.minimum.any()) root_.held_before(table_, f, 1);
-  }
+  prepare_threads();
   const int depth = settings_.max_depth;
   if (settings_.rules.blocks && (depth > 3 || settings_.block_work > 0) && table_.levels.empty()) begin_blocks();
   int from = 3;
@@ -178,6 +181,48 @@ void Search::run_deep() {
   if (!closed) shared_.run.prove(root.checked_lower(root_.leaf));
   if (!settings_.canonical || settings_.gap != 0) return;
   settle(CanonicalTree(main_).find(root_, depth, shared_.run.upper(), root));
+}
+
+// What threads only read.
+void Search::prepare_threads() {
+  for (u32 f = 0; f < root_.n_features; ++f) {
+    root_.weight_before(table_, f, 1);
+    if (settings_.minimum.any()) root_.held_before(table_, f, 1);
+  }
+}
+
+// Trees of the last depth whose root is in the part, and which are cheaper than `start_upper`.
+void Search::run_part() {
+  prepare_threads();
+  const int depth = settings_.max_depth;
+  const DepthRecord* const shallower = shared_.journal ? shared_.journal->depth(depth - 1) : nullptr;
+  Subproblem& root = main_.begin(root_, depth, settings_.start_upper, settings_.gap);
+  root.upper = kInfinite;
+  root.plan = nullptr;
+  root.queue.only.assign(root_.n_features, {1, 0});
+  for (const RootPart& part : settings_.part) {
+    const auto column = std::find(table_.column.begin(), table_.column.end(), part.column);
+    if (column == table_.column.end()) continue;  // it parts no rows
+    const auto feature = static_cast<u32>(column - table_.column.begin());
+    const auto after = [&](u32 rank) { return root_.position_of(feature, rank << kLabelBits | kMixed, 0, root_.n); };
+    const u32 most = table_.rank[feature].n_values() - 1;
+    if (part.first <= most) root.queue.only[feature] = {after(part.first), after(std::min(part.last, most))};
+  }
+  if (!settings_.part_levels) root.levels_lower = kInfinite;
+  main_.open(root, {}, take_up(root));
+  if (shallower) root.set_base(shallower->relaxed, settings_.prices.leaf);
+  Pool pool(main_, {}, nullptr);
+  pool.run(root, true);
+  add_to(totals_, pool.counters);
+  if (!shared_.stopped() && root.levels_lower < kInfinite) {
+    main_.level_roots(root, shallower ? shallower->relaxed : 0, {});
+    shared_.run.offer(root.upper, root.plan);
+  }
+  shared_.run.prove(root.checked_lower(kInfinite));
+  relaxed_ = root.relaxed(kInfinite);
+  const bool found = root.plan && root.upper < settings_.start_upper;
+  if (shared_.stopped() || !found || !settings_.canonical || settings_.gap != 0) return;
+  settle(CanonicalTree(main_).first_split(root, root.upper));
 }
 
 // False if trees of this depth or more, which have a split a level, are known to cost more than the best.
@@ -208,14 +253,18 @@ bool Search::deepen(Solution& shallow, const std::vector<u32>& rank, int depth) 
   if (last || shared_.stopped()) return true;
   shallow = root.solution(root_.leaf, false, false);
   if (settings_.rules.cache) main_.shared.cache.store(root_.hash, depth, shallow);
-  if (shared_.journal)
-    shared_.journal->note(
-        DepthRecord{depth, shallow.upper, shallow.lower, shallow.relaxed, true, numbers_of(*shallow.plan, table_)});
+  note_depth(depth, shallow);
   if (improver_) {
     improver_->begin_depth(depth + 1);  // what follows is work for the next depth
     build_first_trees(depth);
   }
   return true;
+}
+
+void Search::note_depth(int depth, const Solution& solved) {
+  if (shared_.journal && !solved.stopped)
+    shared_.journal->note(
+        DepthRecord{depth, solved.upper, solved.lower, solved.relaxed, true, numbers_of(*solved.plan, table_)});
 }
 
 void Search::build_first_trees(int exact_depth) {

@@ -49,12 +49,15 @@ class Search {
     shared_.cache.forget();
     main_.forget();
   }
+  i64 relaxed() const { return relaxed_; }  // of a search by parts: of trees, permitted or not
+  bool packed() const { return packed_ != nullptr; }
   bool canonical() const { return canonical_; }
   i64 constant_cost() const { return settings_.prices.error * table_.constant; }
   Counters counters() const { return totals_; }
 
  private:
   Bounds whole(const Bounds& counted) const;
+  void note_depth(int depth, const Solution& solved);
   bool take_up();
   std::vector<Point> take_up(Subproblem& root);
   Solution take_up_depths(Solution shallow, int& from);
@@ -63,6 +66,8 @@ class Search {
   void run_by_intervals();
   void run_shallow();
   void run_deep();
+  void run_part();
+  void prepare_threads();
   void build_first_trees(int exact_depth);
   bool deepen(Solution& shallow, const std::vector<u32>& rank, int depth);
   void begin_blocks();
@@ -78,6 +83,7 @@ class Search {
   std::unique_ptr<packed::PackedSearch> packed_;  // where it was the one to search
   Improver* improver_ = nullptr;                  // while there is one
   std::unique_ptr<BlockSearch> blocks_;
+  i64 relaxed_ = 0;
   i64 searched_ = 0;  // work of the depth before
   std::atomic<bool> canonical_{false}, done_{false};
   std::atomic<bool> begun_{false};  // what was known before is taken up
