@@ -3,8 +3,8 @@
 The search of one machine goes depth after depth, and at each depth takes the root's thresholds by their bounds. Here it
 begins on this machine. What a short start does not finish is shared out: a task is a range of the root's thresholds at
 one depth, with the cost of the best tree so far. It returns the best cheaper tree of its range and a bound of all
-others. What a task leaves open when its time is up goes on as two tasks with twice the time. Nothing is kept on a
-worker, so a lost worker costs the tasks that it was working on.
+others. What a task leaves open when its time is up goes on as a task with twice the time, or as two if workers would
+wait otherwise. Nothing is kept on a worker, so a lost worker costs the tasks that it was working on.
 
 The tree is that of one machine: each task asks for trees up to the cost of the best one, and answers with its first
 root in the order of columns and thresholds; the first of all is taken (docs/decisions/0104-many-machines.md).
@@ -32,9 +32,10 @@ from proofwood.result import Limits
 
 HEAD, HEAD_PER_VALUE = 10.0, 5e-6
 """Seconds of the search on this machine before tasks are made, and seconds more for each value of the table."""
-SLICES = (1.0, 30.0)
-"""Seconds of the first task of a part, so that all parts soon have a bound, and the most of later ones."""
-PER_THREAD = 8
+SLICES = (1.0, 60.0)
+"""Seconds of the first task of a part, so that all parts soon have a bound, and the most of a later one that found
+something out."""
+PER_THREAD = 2
 """Number of parts of a depth for each thread of the cluster, before any part is halved."""
 
 Range = tuple[int, int, int]
@@ -114,7 +115,8 @@ def spread(
         memory.keep(found.get("proved", {}))
         if found["stopped"] != TIME or clock.over:
             return found
-        if found.get("packed"):  # few tests, which one machine compares all at once
+        met = "lower" in found and found["upper"] - found["lower"] <= search.settings["gap"]
+        if met or found.get("packed"):  # a proof without its tree, or few tests, which one machine compares all at once
             return search.run(clock.seconds_left, report, memory.arguments)
         if memory.depth(2) is not None:
             break
@@ -179,12 +181,16 @@ class _Part:
     def size(self) -> int:
         return sum(last - first + 1 for _, first, last in self.ranges)
 
+    def again(self, *, learned: bool) -> _Part:
+        """The part with twice the time; it is limited if the last task ``learned`` something."""
+        seconds = min(2 * self.seconds, max(SLICES[1], self.seconds)) if learned else 2 * self.seconds
+        return _Part(self.ranges, self.lower, self.relaxed, seconds)
+
     def halves(self) -> list[_Part]:
-        """Two parts with half of the cuts each and twice the time; a single cut gets the time without a limit."""
+        """Two parts with half of the cuts each; a single cut stays whole."""
         half = self.size // 2
         if half == 0:
-            return [_Part(self.ranges, self.lower, self.relaxed, 2 * self.seconds)]
-        seconds = min(2 * self.seconds, SLICES[1])
+            return [self]
         sides: tuple[list[Range], list[Range]] = ([], [])
         for column, first, last in self.ranges:
             low = min(last - first + 1, half)
@@ -193,7 +199,7 @@ class _Part:
                 sides[0].append((column, first, first + low - 1))
             if first + low <= last:
                 sides[1].append((column, first + low, last))
-        return [_Part(tuple(side), self.lower, self.relaxed, seconds) for side in sides]
+        return [_Part(tuple(side), self.lower, self.relaxed, self.seconds) for side in sides]
 
 
 def parts_of(X: FloatArray, parts: int) -> list[_Part]:
@@ -243,6 +249,11 @@ class _Depth(Sequence["Task | None"]):
         if index not in self._sent:
             self._sent[index] = heapq.heappop(self._open)[-1]
         return self._run.task(self._sent[index], self.depth)
+
+    @property
+    def waiting(self) -> int:
+        """The number of parts that are not sent."""
+        return len(self._open)
 
     def taken(self, index: int) -> _Part:
         """The part of an item whose answer has arrived."""
@@ -341,7 +352,8 @@ class _SpreadSearch:
         elif self._clock.over:
             todo.left.append(part)
         else:
-            todo.add(part.halves())
+            part = part.again(learned=bool(answer and answer["upper"] is not None and answer["proved"]["splits"]))
+            todo.add([part] if todo.waiting >= self._cluster.threads else part.halves())
         self._tell(todo)
 
     def _keep(self, todo: _Depth, part: _Part, answer: Answer) -> None:
