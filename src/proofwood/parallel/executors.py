@@ -3,6 +3,9 @@
 All three executors yield ``work(shared, item)`` for each item, as results arrive, in any order. ``shared`` is data that
 all items need, such as a model; it is sent to each worker once. If a worker is lost, the items that it was working on
 are computed again, so ``work`` must depend only on its arguments.
+
+``items`` may become longer while results arrive. An item is looked up when it is about to be sent, so a sequence can
+give each item what earlier results have shown.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import logging
 import os
 import pickle
 import tempfile
+from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from importlib import import_module
@@ -19,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from joblib import Parallel, delayed
 from joblib.externals.loky.process_executor import BrokenProcessPool
+from joblib.parallel import get_active_backend
 
 from proofwood.jobs import jobs_of, require_jobs
 
@@ -74,8 +79,10 @@ class SerialExecutor:
         self, work: Callable[[Shared, Item], Done], shared: Shared, items: Sequence[Item]
     ) -> Generator[tuple[int, Done], None, None]:
         """Yield the index and result of each item, see :class:`Executor`."""
-        for index, item in enumerate(items):
-            yield index, work(shared, item)
+        index = 0
+        while index < len(items):  # which may grow
+            yield index, work(shared, items[index])
+            index += 1
 
 
 class JoblibExecutor:
@@ -104,17 +111,15 @@ class JoblibExecutor:
         try:
             with os.fdopen(handle, "wb") as file:
                 pickle.dump(shared, file, protocol=pickle.HIGHEST_PROTOCOL)
-            yield from _until_done(
-                lambda left: self._pass(n_jobs, work, path, {index: items[index] for index in left}), len(items)
-            )
+            yield from _until_done(lambda left: self._pass(n_jobs, work, path, items, left), items)
         finally:
             path.unlink(missing_ok=True)
 
     def _pass(
-        self, n_jobs: int, work: Callable[[Any, Item], Done], path: Path, items: dict[int, Item]
+        self, n_jobs: int, work: Callable[[Any, Item], Done], path: Path, items: Sequence[Item], left: list[int]
     ) -> Generator[tuple[int, Done], None, None]:
         run = Parallel(n_jobs, return_as="generator_unordered", batch_size=1, max_nbytes=None)
-        results = run(delayed(_with_shared)(work, str(path), index, item) for index, item in items.items())
+        results = run(delayed(_with_shared)(work, str(path), index, items[index]) for index in left)
         try:
             yield from results
         except BrokenProcessPool as error:
@@ -130,6 +135,7 @@ class DaskExecutor:
     ----------
     n_jobs : number of processes of a local cluster, started for the run; see :func:`proofwood.jobs.jobs_of`
     client : client of an existing cluster; ``n_jobs`` is then ignored
+    ahead : number of items per thread of the cluster that are sent before their turn, so that no thread waits
 
     Raises
     ------
@@ -139,9 +145,14 @@ class DaskExecutor:
 
     name = "dask"
 
-    def __init__(self, n_jobs: int | None = None, client: Client | None = None) -> None:
+    def __init__(self, n_jobs: int | None = None, client: Client | None = None, *, ahead: int = 16) -> None:
         self._distributed = _distributed()
-        self.n_jobs, self.client = n_jobs, client
+        self.n_jobs, self.client, self._ahead = n_jobs, client, ahead
+
+    @property
+    def threads(self) -> int:
+        """The number of threads of the cluster of ``client``."""
+        return 0 if self.client is None else sum(self.client.ncores().values())
 
     def run(
         self, work: Callable[[Shared, Item], Done], shared: Shared, items: Sequence[Item]
@@ -164,26 +175,38 @@ class DaskExecutor:
     def _on(
         self, client: Any, work: Callable[[Shared, Item], Done], shared: Shared, items: Sequence[Item]
     ) -> Generator[tuple[int, Done], None, None]:
-        yield from _until_done(
-            lambda left: self._pass(client, work, shared, {index: items[index] for index in left}), len(items)
-        )
+        yield from _until_done(lambda left: self._pass(client, work, shared, items, left), items)
 
     def _pass(
-        self, client: Any, work: Callable[[Shared, Item], Done], shared: Shared, items: dict[int, Item]
+        self, client: Any, work: Callable[[Shared, Item], Done], shared: Shared, items: Sequence[Item], left: list[int]
     ) -> Generator[tuple[int, Done], None, None]:
         from concurrent.futures import CancelledError
 
         futures: dict[Any, int] = {}
+        waiting, seen = deque(left), len(items)
+        arrived = self._distributed.as_completed()
+
+        def send() -> None:
+            room = max(1, (1 + self._ahead) * sum(client.ncores().values()))
+            while waiting and len(futures) < room:
+                index = waiting.popleft()
+                future = client.submit(work, sent, items[index], pure=False)
+                futures[future] = index
+                arrived.add(future)
+
         try:
             sent = client.scatter(shared, broadcast=True, hash=False)
-            futures = {client.submit(work, sent, item, pure=False): index for index, item in items.items()}
-            for future in self._distributed.as_completed(list(futures)):
+            send()
+            for future in arrived:
                 index = futures.pop(future)
                 try:
                     done = future.result()
                 finally:
                     future.release()
                 yield index, done
+                waiting.extend(range(seen, len(items)))
+                seen = len(items)
+                send()
         except (
             CancelledError,
             self._distributed.KilledWorker,
@@ -191,6 +214,18 @@ class DaskExecutor:
             raise _LostError from error
         finally:
             client.cancel(list(futures))
+
+
+def active_cluster() -> DaskExecutor | None:
+    """The cluster of ``joblib.parallel_config("dask")``: None outside of it, and within a task of a cluster."""
+    backend, _ = get_active_backend()
+    if type(backend).__name__ != "DaskDistributedBackend":
+        return None
+    try:
+        _distributed().get_worker()
+    except ValueError:
+        return DaskExecutor(client=backend.client, ahead=0)
+    return None
 
 
 def _distributed() -> Any:
@@ -206,15 +241,16 @@ class _LostError(Exception):
 
 
 def _until_done(
-    run: Callable[[list[int]], Generator[tuple[int, Done], None, None]], count: int
+    run: Callable[[list[int]], Generator[tuple[int, Done], None, None]], items: Sequence[Any]
 ) -> Generator[tuple[int, Done], None, None]:
     """Run all items, and repeat those whose worker was lost."""
-    left, losses = dict.fromkeys(range(count)), 0
-    while left:
+    finished: set[int] = set()
+    losses = 0
+    while left := [index for index in range(len(items)) if index not in finished]:
         try:
-            with closing(run(list(left))) as results:
+            with closing(run(left)) as results:
                 for index, done in results:
-                    del left[index]
+                    finished.add(index)
                     losses = 0
                     yield index, done
         except _LostError as error:

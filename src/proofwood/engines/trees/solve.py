@@ -11,12 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from proofwood import _native
 from proofwood.data.thresholds import ThresholdRule, placed
 from proofwood.engines.interrupts import (
     ENDED,
     STOPPED_BY,
-    answer_of,
     code_of,
     completed,
     ended_by,
@@ -25,6 +23,7 @@ from proofwood.engines.interrupts import (
 )
 from proofwood.engines.recorded import Recorded
 from proofwood.engines.switches import switches
+from proofwood.engines.trees.on_cluster import NativeSearch, run_native
 from proofwood.engines.trees.options import INSTRUCTION_SETS, SearchOptions
 from proofwood.model.evaluate import apply
 from proofwood.model.node_table import LEAF, NodeTable
@@ -312,17 +311,10 @@ def settings_of(problem: TreeProblem, options: SearchOptions, limits: Limits) ->
 def _run(
     problem: TreeProblem, settings: dict[str, Any], limits: Limits, report: Any, recorded: Recorded | None = None
 ) -> dict[str, Any]:
+    target = problem.target.native(problem.cost.error_price)
+    search = NativeSearch(np.ascontiguousarray(problem.X), target, problem.weights, settings)
     with nullcontext() if recorded is None else recorded.contradictions():
-        return answer_of(
-            _native.solve_tree,
-            np.ascontiguousarray(problem.X),
-            problem.target.native(problem.cost.error_price),
-            problem.weights,
-            settings,
-            limits.seconds,
-            report,
-            *(() if recorded is None else recorded.arguments),
-        )
+        return run_native(search, limits, report, recorded)
 
 
 def _reporter(progress: Progress | None, cost: TreeCost | SumCost) -> Any:

@@ -82,6 +82,13 @@ trees::Settings read_settings(const nb::dict& given, bool& merge, trees::LevelTe
   settings.threads = reader.get("threads", settings.threads, 1);
   settings.isa = proofwood::chosen_isa(number("isa", static_cast<int>(proofwood::kAuto)));
   settings.lane_bits = number("lane_bits", settings.lane_bits);
+  if (reader.has("part"))
+    for (const auto& one : reader.list<std::vector<proofwood::u32>>("part")) {
+      if (one.size() != 3) throw std::invalid_argument("a part needs a column and two ranks");
+      settings.part.push_back({one[0], one[1], one[2]});
+    }
+  settings.part_levels = number("part_levels", settings.part_levels);
+  if (settings.by_part() && settings.max_depth < 3) throw std::invalid_argument("parts need a depth of three or more");
   settings.canonical = rule("canonical");
   settings.eta = number("eta", settings.eta);
   settings.block_work = number("block_work", settings.block_work);
@@ -118,6 +125,9 @@ void add_answer(nb::dict& result, const trees::Search& search, const std::vector
   const auto state = search.state();
   result["upper"] = state.upper;
   result["lower"] = state.lower;
+  result["packed"] = search.packed();
+  result["relaxed"] = search.relaxed();
+  result["constant"] = search.constant_cost();
   result["has_tree"] = !nodes.empty();
   result["canonical"] = search.canonical();
   result["trace"] = proofwood::trace_of(search.events_since(0));

@@ -50,7 +50,7 @@ PlanPtr CanonicalTree::first_split(Subproblem& subproblem, i64 optimum) {
       return both_sides(rows, subproblem.depth, *split_plan(f, rows.key(f)[position - 1], nullptr, nullptr));
   }
   const int depth = subproblem.depth;
-  for (u32 c = 0; c < shared_.table.levels.size(); ++c) {
+  for (u32 c = 0; c < shared_.table.levels.size() && subproblem.levels_lower < kInfinite; ++c) {
     const LevelSet set = solver_.first_level_split(rows, depth, c, optimum);
     if (shared_.stopped()) return nullptr;
     if (set != 0) return both_sides(rows, depth, *level_plan(rows.n_features + c, set, nullptr, nullptr));

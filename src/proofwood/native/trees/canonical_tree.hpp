@@ -18,9 +18,11 @@ class CanonicalTree {
   // The same for rows that were searched at this depth: the points and bounds of the search are used.
   PlanPtr find(Rows& rows, int depth, i64 optimum, Subproblem& searched);
 
+  // The same for rows of which no tree of less depth costs as little, among the splits that `searched` looks at.
+  PlanPtr first_split(Subproblem& searched, i64 optimum);
+
  private:
   int least_depth(Rows& rows, int most, i64 optimum);
-  PlanPtr first_split(Subproblem& subproblem, i64 optimum);
   u32 first_position(Subproblem& subproblem, u32 feature, i64 optimum);
   void queue_feature(Subproblem& subproblem, u32 feature, i64 optimum);
   void note(const Point& point, i64 optimum);

@@ -38,6 +38,7 @@ void IntervalQueue::begin(const Table& table, Rows& rows, const Prices& prices, 
   points.clear();
   heap_.clear();
   floors.clear();
+  only.clear();
   least_pruned = kInfinite;
 }
 
@@ -164,7 +165,18 @@ void IntervalQueue::add(Interval interval, i64 limit) {
   if (prune(interval, limit, rules_.similarity)) put_back(interval);
 }
 
-void IntervalQueue::put_back(const Interval& interval) {
+// False if nothing of the interval is searched; else what is left of it.
+bool IntervalQueue::searched(Interval& interval) const {
+  if (only.empty()) return true;
+  const auto [first, last] = only[interval.feature];
+  if (first <= interval.first && interval.last <= last) return true;
+  interval.first = std::max(interval.first, first);
+  interval.last = std::min(interval.last, last);
+  return !interval.is_point() && snap_to_boundaries(interval);
+}
+
+void IntervalQueue::put_back(Interval interval) {
+  if (!searched(interval)) return;
   heap_.push_back(interval);
   std::push_heap(heap_.begin(), heap_.end(), Later{});
 }

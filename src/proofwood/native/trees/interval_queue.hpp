@@ -16,6 +16,7 @@
 // costs of the relaxation without the minimum.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "trees/rows.hpp"
@@ -56,6 +57,8 @@ class IntervalQueue {
   std::vector<Point> points;
   std::vector<u32> rank;         // of features; none: their number
   i64 least_pruned = kInfinite;  // bound of all that was pruned
+  // None, or of every feature: the positions, first and last, that are searched. Nothing is said of others.
+  std::vector<std::pair<u32, u32>> only;
 
   void begin(const Table& table, Rows& rows, const Prices& prices, const Rules& rules);
   void raise_floors(const Floors& higher);  // for open intervals, too
@@ -75,7 +78,7 @@ class IntervalQueue {
   void add_between(int below, int above, i64 limit);
   void add_point(int at, i64 limit);        // a threshold of which only bounds are known
   void add(Interval interval, i64 limit);   // what the rules leave of an interval
-  void put_back(const Interval& interval);  // as it is
+  void put_back(Interval interval);         // as it is, but for what is not searched
   // What is left of a taken interval between two of its points.
   void add_part(const Interval& taken, int below, int above, i64 limit);
 
@@ -93,6 +96,7 @@ class IntervalQueue {
   void cross_bound(Interval& interval, i64 apart) const;
   i64 weight_of(i64 cost) const { return prices_.error == 1 ? cost : cost / prices_.error; }  // a division is slow here
   bool snap_to_boundaries(Interval& interval) const;
+  bool searched(Interval& interval) const;
   void note_pruned(i64 bound) {
     if (bound < least_pruned) least_pruned = bound;
   }

@@ -6,6 +6,7 @@
 // always give. Costs are without that of equal rows, which every tree has.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <optional>
@@ -71,7 +72,10 @@ class Journal {
 
   // What earlier searches proved.
   const Proved& earlier() const { return earlier_; }
-  bool began() const { return !earlier_.splits.empty() || !earlier_.depths.empty(); }  // to search depth three or more
+  bool began() const {  // to search depth three or more
+    const auto deep = [](const DepthRecord& record) { return record.depth > 2; };
+    return !earlier_.splits.empty() || std::any_of(earlier_.depths.begin(), earlier_.depths.end(), deep);
+  }
   // Of one depth, each split once, by feature and rank; features are those of the table.
   struct KnownSplit {
     u32 feature;

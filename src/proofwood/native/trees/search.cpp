@@ -132,6 +132,11 @@ void Search::look_beside(double work) {
 }
 
 void Search::run_by_intervals() {
+  if (settings_.by_part()) {
+    run_part();
+    add_to(totals_, main_.counters);
+    return;
+  }
   shared_.run.offer(root_.leaf, leaf_plan());
   if (settings_.max_depth <= 2 || needs_no_split())
     run_shallow();
@@ -236,16 +241,14 @@ void Search::run_deep() {
   by_rank_.resize(rank.size());
   for (u32 f = 0; f < rank.size(); ++f) by_rank_[rank[f]] = f;
   Solution shallow = main_.solve(root_, 2);
+  note_depth(2, shallow);
   shared_.run.offer(shallow.upper, shallow.plan);
   if (improver_) {
     improver.note_front();
     build_first_trees(2);
     improver.begin_depth(3);
   }
-  for (u32 f = 0; f < root_.n_features; ++f) {  // made now: threads only read
-    root_.weight_before(table_, f, 1);
-    if (settings_.minimum.any()) root_.held_before(table_, f, 1);
-  }
+  prepare_threads();
   const int depth = settings_.max_depth;
   if (settings_.rules.blocks && (depth > 3 || settings_.block_work > 0) && !met()) begin_blocks();
   int from = 3;
@@ -302,6 +305,48 @@ int Search::make_shallow(i64 visits) {
   return depth;
 }
 
+// What threads only read.
+void Search::prepare_threads() {
+  for (u32 f = 0; f < root_.n_features; ++f) {
+    root_.weight_before(table_, f, 1);
+    if (settings_.minimum.any()) root_.held_before(table_, f, 1);
+  }
+}
+
+// Trees of the last depth whose root is in the part, and which are cheaper than `start_upper`.
+void Search::run_part() {
+  prepare_threads();
+  const int depth = settings_.max_depth;
+  const DepthRecord* const shallower = shared_.journal ? shared_.journal->depth(depth - 1) : nullptr;
+  Subproblem& root = main_.begin(root_, depth, settings_.start_upper, settings_.gap);
+  root.upper = kInfinite;
+  root.plan = nullptr;
+  root.queue.only.assign(root_.n_features, {1, 0});
+  for (const RootPart& part : settings_.part) {
+    const auto column = std::find(table_.column.begin(), table_.column.end(), part.column);
+    if (column == table_.column.end()) continue;  // it parts no rows
+    const auto feature = static_cast<u32>(column - table_.column.begin());
+    const auto after = [&](u32 rank) { return root_.position_of(feature, rank << kLabelBits | kMixed, 0, root_.n); };
+    const u32 most = table_.rank[feature].n_values() - 1;
+    if (part.first <= most) root.queue.only[feature] = {after(part.first), after(std::min(part.last, most))};
+  }
+  if (!settings_.part_levels) root.levels_lower = kInfinite;
+  main_.open(root, {}, take_up(root));
+  if (shallower) root.set_base(shallower->relaxed, settings_.prices.leaf);
+  Pool pool(main_, {}, nullptr);
+  pool.run(root, true);
+  add_to(totals_, pool.counters);
+  if (!shared_.stopped() && root.levels_lower < kInfinite) {
+    main_.level_roots(root, shallower ? shallower->relaxed : 0, {});
+    shared_.run.offer(root.upper, root.plan);
+  }
+  shared_.run.prove(root.checked_lower(kInfinite));
+  relaxed_ = root.relaxed(kInfinite);
+  const bool found = root.plan && root.upper < settings_.start_upper;
+  if (shared_.stopped() || !found || !settings_.canonical || settings_.gap != 0) return;
+  settle(CanonicalTree(main_).first_split(root, root.upper));
+}
+
 // False if trees of this depth or more, which have a split a level, are known to cost more than the best.
 bool Search::deepen(Solution& shallow, const std::vector<u32>& rank, int depth) {
   const i64 leaf_price = settings_.prices.leaf;
@@ -331,14 +376,18 @@ bool Search::deepen(Solution& shallow, const std::vector<u32>& rank, int depth) 
   shallow = root.solution(root_.leaf, false, false);
   shared_.run.prove(std::min(shallow.lower, leaf_price * (depth + 1)));  // deeper trees have a split more than levels
   if (settings_.rules.cache) main_.shared.cache.store(root_.hash, depth, shallow);
-  if (shared_.journal)
-    shared_.journal->note(
-        DepthRecord{depth, shallow.upper, shallow.lower, shallow.relaxed, true, numbers_of(*shallow.plan, table_)});
+  note_depth(depth, shallow);
   if (improver_) {
     improver_->begin_depth(depth + 1);  // what follows is work for the next depth
     build_first_trees(depth);
   }
   return true;
+}
+
+void Search::note_depth(int depth, const Solution& solved) {
+  if (shared_.journal && !solved.stopped)
+    shared_.journal->note(
+        DepthRecord{depth, solved.upper, solved.lower, solved.relaxed, true, numbers_of(*solved.plan, table_)});
 }
 
 void Search::build_first_trees(int exact_depth) {

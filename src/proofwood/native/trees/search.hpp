@@ -50,12 +50,15 @@ class Search {
     shared_.cache.forget();
     main_.forget();
   }
+  i64 relaxed() const { return relaxed_; }  // of a search by parts: of trees, permitted or not
+  bool packed() const { return packed_ != nullptr; }
   bool canonical() const { return canonical_; }
   i64 constant_cost() const { return settings_.prices.error * table_.constant; }
   Counters counters() const { return totals_; }
 
  private:
   Bounds whole(const Bounds& counted) const;
+  void note_depth(int depth, const Solution& solved);
   bool take_up();
   std::vector<Point> take_up(Subproblem& root);
   Solution take_up_depths(Solution shallow, int& from);
@@ -65,6 +68,8 @@ class Search {
   void run_by_intervals();
   void run_shallow();
   void run_deep();
+  void run_part();
+  void prepare_threads();
   void build_first_trees(int exact_depth);
   bool deepen(Solution& shallow, const std::vector<u32>& rank, int depth);
   void begin_blocks();
@@ -89,6 +94,7 @@ class Search {
   std::vector<u32> by_rank_;  // features, the most telling first
   u64 for_first_bound_ = 0;   // work of blocks before the bound was more than 0
   i64 searched_ = 0;          // work of the depth before
+  i64 relaxed_ = 0;           // of a search by parts
   std::atomic<bool> canonical_{false}, done_{false};
   std::atomic<bool> begun_{false};  // what was known before is taken up
   Bounds told_{kInfinite, 0};       // of the news

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <vector>
 
 #include "common/integers.hpp"
 #include "common/simd.hpp"
@@ -49,6 +50,11 @@ struct Rules {
   bool greedy_tree = true, polish = true, beam = true, local_search = true;
 };
 
+// Splits of all rows by a column after the ranks from `first` to `last`; a column is that of the caller.
+struct RootPart {
+  u32 column, first, last;
+};
+
 struct Settings {
   int max_depth = 3;
   bool any_depth = false;  // trees of every depth; `max_depth` is more than what prices allow
@@ -63,6 +69,11 @@ struct Settings {
   i64 block_work = 0;  // what bounds by blocks get at least before the search, at depth three too
   int isa = kBaseline, lane_bits = 0;
   bool canonical = true;
+  // Not empty, or `part_levels`: only trees of depth `max_depth` whose root is one of these splits, or a set of levels
+  // of any column, are searched, and what is proved is about them (docs/theory/optimal-trees.md, "Many machines").
+  std::vector<RootPart> part;
+  bool part_levels = false;
+  bool by_part() const { return part_levels || !part.empty(); }
   double eta = 1e9;  // sides of depth two: how much of the distance to the interval's edges their bound allows
 
   int tree_depth() const { return any_depth ? std::min(max_depth, 10) : max_depth; }  // of trees beside the proof
