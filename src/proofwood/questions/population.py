@@ -22,6 +22,7 @@ from proofwood.estimators.input import features_and_labels
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
 from proofwood.language import gettext, ngettext, number
 from proofwood.problem.objectives import share_of
+from proofwood.questions.rows import limited_by
 
 MARGIN = 1e-9
 """Share by which limits are moved outward, far more than what their functions are off by."""
@@ -151,6 +152,10 @@ def require_conditions(model: OptimalTreeClassifier) -> None:
         (
             model._holds_leaves(),
             "min_samples_leaf and min_weight_fraction_leaf permit trees by the rows that were drawn: fit without them",
+        ),
+        (
+            limited_by(model) is not None,
+            f"this tree was searched among those that {limited_by(model)} permits: fit one without it",
         ),
         (
             bool(model.result_.scope),

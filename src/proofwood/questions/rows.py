@@ -9,6 +9,8 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from proofwood.estimators.classifier import ClassRows
+from proofwood.estimators.fair_trees import tree_constraints
+from proofwood.estimators.monotone import directions_of
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
 from proofwood.model.reshape import refresh
 
@@ -44,6 +46,18 @@ def require_errors(model: OptimalTreeClassifier, question: str) -> None:
             f"{question} is about wrong rows, but the objective of this tree is {model.result_.unit!r}: fit one with "
             "criterion='errors', without costs"
         )
+    if limit := limited_by(model):
+        raise ValueError(
+            f"{question} is about all trees of a depth, but this one was searched among those that {limit} permits: "
+            f"fit one without {limit}"
+        )
+
+
+def limited_by(model: OptimalTreeClassifier) -> str | None:
+    """The parameter that limits the search to trees with an order of classes, or limits on rates; None without one."""
+    if any(directions_of(model.monotonic_cst, model.schema_)):
+        return "monotonic_cst"
+    return "constraints" if tree_constraints(model.constraints)[0] else None
 
 
 def require_no_minimum(model: OptimalTreeClassifier, question: str) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from proofwood import OptimalTreeClassifier, load
+from proofwood import DemographicParity, OptimalTreeClassifier, load
 from proofwood.result import Status
 from tests.stopped import stopped_fit
 
@@ -105,3 +105,19 @@ def test_categories_are_those_of_training() -> None:
     assert tree.flip_cost(X[1:2], X, y)[0].cost == 6
     with pytest.raises(ValueError, match="category in column 'town' that no training row had"):
         tree.flip_cost(pd.DataFrame({"town": ["d"], "size": [3]}), X, y)
+
+
+@pytest.mark.parametrize("limit", ["monotonic_cst", "constraints"])
+def test_questions_about_all_trees_need_a_search_of_all(fitted: Any, limit: str) -> None:
+    X, y, _ = fitted
+    group = np.array(["a", "b"] * 6)
+    given = {"monotonic_cst": [1], "constraints": (DemographicParity(ratio=0.1),)}
+    tree = OptimalTreeClassifier(1, **{limit: given[limit]})
+    tree.fit(X, y, **({"sensitive_features": group} if limit == "constraints" else {}))
+    for ask in (
+        lambda: tree.flip_cost(X[:1], X, y),
+        tree.population_bound,
+        lambda: tree.carry_over(X, y, before=(X, y)),
+    ):
+        with pytest.raises(ValueError, match=f"searched among those that {limit} permits"):
+            ask()
