@@ -158,7 +158,7 @@ OWN = [
         hint("yes", "no"),
     ),
     # parameters, from habit of other libraries
-    row("max_depth is None, as in scikit-learn", lambda at: tree(None).fit(LOANS, PAID), error("max_depth", "integer")),
+    row("max_depth is None, as in scikit-learn", lambda at: tree(None).fit(LOANS, PAID), error("max_depth", "alpha")),
     row("max_depth is a text", lambda at: tree("3").fit(LOANS, PAID), error("max_depth", "integer")),
     # Was: min_weight_fraction_leaf. The message shows how to make a number of rows of a share, which is simpler.
     row(

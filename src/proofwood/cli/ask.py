@@ -121,7 +121,7 @@ def ask(
     sheet: Sheet = None,
     as_json: AsJson = False,
 ) -> None:
-    """Ask what every tree of the depth of a fitted tree must do, with proof.
+    """Ask what every tree of a depth must do, with proof.
 
     How often each of them is wrong in the population that the rows were drawn from; with --row, how arbitrary a
     decision is; with --now, whether the tree is still good enough for new data.

@@ -23,7 +23,7 @@ from proofwood.engines.interrupts import (
 )
 from proofwood.engines.recorded import Recorded
 from proofwood.engines.switches import switches
-from proofwood.engines.trees.on_cluster import NativeSearch, run_native
+from proofwood.engines.trees.cluster import NativeSearch, run_native
 from proofwood.engines.trees.options import INSTRUCTION_SETS, SearchOptions
 from proofwood.model.evaluate import apply
 from proofwood.model.node_table import LEAF, NodeTable

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 
-import proofwood.engines.trees.on_cluster as module
+import proofwood.engines.trees.cluster as module
 from proofwood import OptimalPolicyTree, OptimalTreeClassifier, OptimalTreeRegressor
-from proofwood.engines.trees.on_cluster import _Part, parts_of
+from proofwood.engines.trees.cluster import _Part, parts_of
 from proofwood.parallel.executors import SerialExecutor, WorkersLostError, active_cluster
 
 
