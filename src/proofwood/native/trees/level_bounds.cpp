@@ -11,7 +11,8 @@
 
 namespace proofwood::trees {
 
-bool DepthTwo::bound_level_roots(Rows& rows, const std::vector<u32>& columns, std::vector<i64>& bounds) {
+template <>
+bool DepthTwoOf<i64>::bound_level_roots(Rows& rows, const std::vector<u32>& columns, std::vector<i64>& bounds) {
   if (!begun_) costs->begin(rows);
   begun_ = true;
   struct Level {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <type_traits>
 
 #include "common/run.hpp"
 #include "trees/journal.hpp"
@@ -41,16 +42,41 @@ inline void add_to(Counters& total, const Counters& counters) {
 // Costs without that of equal rows, which every tree has.
 using TreeRun = BoundedRun<PlanPtr>;
 
-struct Shared {
+// The best trees by leaves.
+struct FrontBounds {
+  Leaves upper, lower;
+  bool contradicts(const FrontBounds& before) const {
+    return exceeds(upper, before.upper) || exceeds(before.lower, lower) || exceeds(lower, upper);
+  }
+};
+class FrontRun : public Run<FrontBounds, Plans<Leaves>> {
+ public:
+  FrontRun(const FrontBounds& first, const std::atomic<int>& stop, Clock::time_point started)
+      : Run(first, stop, started) {}
+  void update(const Leaves& upper, const Plans<Leaves>& trees, const Leaves& lower) {
+    change([&](FrontBounds& bounds, Plans<Leaves>& best) {
+      const FrontBounds before = bounds;
+      take_cheaper(bounds.upper, best, upper, trees);
+      raise(bounds.lower, lower);
+      raise_fewer(bounds.lower);
+      lower_to(bounds.lower, bounds.upper);
+      return bounds.upper != before.upper || bounds.lower != before.lower;
+    });
+  }
+};
+
+template <class Value>
+struct SharedOf {
+  using RunOfValue = std::conditional_t<std::is_same_v<Value, i64>, TreeRun, FrontRun>;
   const Table& table;
   const Settings& settings;
   std::atomic<int>& stop;
-  TreeRun run;
-  SolutionCache cache;
+  RunOfValue run;
+  SolutionCacheOf<Value> cache;
   Journal* journal = nullptr;  // if what is proved shall outlive the search
 
-  Shared(const Table& t, const Settings& s, std::atomic<int>& stop_flag, TreeRun::Clock::time_point started)
-      : table(t), settings(s), stop(stop_flag), run(s.start_upper, stop_flag, started) {}
+  SharedOf(const Table& t, const Settings& s, std::atomic<int>& stop_flag, TreeRun::Clock::time_point started)
+      : table(t), settings(s), stop(stop_flag), run(first(s), stop_flag, started) {}
 
   bool stopped() const { return run.stopped(); }
   bool may_split_at(Rows& rows, u32 feature, u32 position) const {
@@ -59,6 +85,18 @@ struct Shared {
     const auto [count, mass] = rows.held_before(table, feature, position);
     return minimum.met(count, mass) && minimum.met(rows.counts.count - count, rows.counts.mass - mass);
   }
+
+ private:
+  static auto first(const Settings& settings) {
+    if constexpr (std::is_same_v<Value, i64>) {
+      return settings.start_upper;
+    } else {
+      const int depth = settings.max_depth;
+      return FrontBounds{same<Leaves>(kInfinite, depth), same<Leaves>(0, depth)};
+    }
+  }
 };
+
+using Shared = SharedOf<i64>;
 
 }  // namespace proofwood::trees

@@ -10,11 +10,49 @@
 
 namespace proofwood::trees {
 
-class SolutionCache {
+// A solution as it is kept: vectors take the room of their depth.
+template <class Value>
+class KeptSolution;
+
+template <>
+class KeptSolution<i64> {
+ public:
+  KeptSolution() = default;
+  KeptSolution(const Solution& solution, bool with_known)
+      : solution_{solution.upper,
+                  solution.lower,
+                  solution.relaxed,
+                  solution.plan,
+                  with_known ? solution.known : nullptr,
+                  solution.stopped} {}
+  const Solution& solution() const { return solution_; }
+
+ private:
+  Solution solution_;
+};
+
+template <>
+class KeptSolution<Leaves> {
+ public:
+  KeptSolution() = default;
+  KeptSolution(const SolutionOf<Leaves>& solution, bool with_known);
+  SolutionOf<Leaves> solution() const;
+
+ private:
+  struct Entry {
+    i64 upper, lower, relaxed;
+    PlanPtr plan;
+  };
+  std::vector<Entry> entries_;
+  KnownSplitsPtrOf<Leaves> known_;
+};
+
+template <class Value>
+class SolutionCacheOf {
  public:
   using Hash = u64[2];  // of a set of rows
-  std::optional<Solution> find(const Hash& rows, int depth);
-  void store(const Hash& rows, int depth, const Solution& solution);
+  std::optional<SolutionOf<Value>> find(const Hash& rows, int depth);
+  void store(const Hash& rows, int depth, const SolutionOf<Value>& solution);
   void forget() { decltype(solutions_)().swap(solutions_); }  // gives back the memory
 
  private:
@@ -25,7 +63,9 @@ class SolutionCache {
   static Key key_of(const Hash& rows, int depth) { return {rows[0], rows[1], static_cast<u64>(depth)}; }
 
   std::mutex mutex_;
-  std::unordered_map<Key, Solution, KeyHash> solutions_;
+  std::unordered_map<Key, KeptSolution<Value>, KeyHash> solutions_;
 };
+
+using SolutionCache = SolutionCacheOf<i64>;
 
 }  // namespace proofwood::trees
