@@ -12,21 +12,20 @@ constexpr std::size_t kManyOpen = 128;  // intervals, from which a coarse walk p
 }  // namespace
 
 template <class Value>
-DepthTwoOf<Value>::DepthTwoOf(SharedOf<Value>& shared, Counters& counters)
-    : StumpBatch(shared.table, shared.settings.minimum, shared.settings.isa, shared.settings.lane_bits, shared.stop,
-                 shared.settings.rules.stump_bounds),
-      costs(shared.table.task->stumps(*this)),
-      coarse_(shared.table, shared.settings, shared.stop),
-      shared_(shared),
+DepthTwoOf<Value>::DepthTwoOf(const Frame& frame, Counters& counters)
+    : StumpBatch(frame.table, frame.settings.minimum, frame.settings.isa, frame.settings.lane_bits, frame.stop,
+                 frame.settings.rules.stump_bounds),
+      costs(frame.table.task->stumps(*this)),
+      coarse_(frame.table, frame.settings, frame.stop),
+      frame_(frame),
       counters_(counters) {}
 
 template <class Value>
-bool DepthTwoOf<Value>::solve(Subproblem& subproblem, NeighbourBoundsOf<Value>& bounds, const RequestOf<Value>& request,
-                               bool report) {
+bool DepthTwoOf<Value>::solve(Subproblem& subproblem, NeighbourBoundsOf<Value>& bounds,
+                              const NeighboursOf<Value>& neighbours, const Improved& improved) {
   base_.reset();
   bool ready = false, stopped_early = false;
   begun_ = false;
-  const auto& neighbours = request.neighbours;
   if (std::any_of(neighbours.begin(), neighbours.end(), [](const auto& n) { return n.known != nullptr; })) {
     costs->begin(*subproblem.rows);
     ready = begun_ = true;
@@ -36,7 +35,7 @@ bool DepthTwoOf<Value>::solve(Subproblem& subproblem, NeighbourBoundsOf<Value>& 
   if (!stopped_early && !subproblem.queue.empty()) {
     if (!ready) costs->begin(*subproblem.rows);
     begun_ = true;
-    stopped_early = !exhaust(subproblem, ready, report);
+    stopped_early = !exhaust(subproblem, ready, improved);
   }
   return !stopped_early;
 }
@@ -48,8 +47,8 @@ void DepthTwoOf<Value>::take_base(Subproblem& subproblem) {
   const Side base = side_cost(lanes.size() - 1, 0);
   base_ = base;
   const i64 leaf = costs->sides[lanes.size() - 1][0].leaf;
-  subproblem.set_base(side_value(leaf, base.relaxed), shared_.settings.prices.leaf);
-  if constexpr (!std::is_same_v<Value, i64>) {
+  subproblem.set_base(side_value(leaf, base.relaxed), frame_.settings.prices.leaf);
+  if constexpr (!kOneNumber<Value>) {
     subproblem.offer(side_value(leaf, base.cost), {leaf_plan(), base.stump ? stump_plan() : leaf_plan()});
     subproblem.limit[2] = 0;  // known
   }
@@ -57,7 +56,7 @@ void DepthTwoOf<Value>::take_base(Subproblem& subproblem) {
 
 template <class Value>
 void DepthTwoOf<Value>::add_stump(SolutionOf<Value>& solution) const {
-  if constexpr (!std::is_same_v<Value, i64>) {
+  if constexpr (!kOneNumber<Value>) {
     if (!base_) return;
     solution.lower[2] = std::max(solution.lower[2], base_->cost);
     solution.relaxed[2] = std::max(solution.relaxed[2], base_->relaxed);
@@ -91,7 +90,7 @@ bool DepthTwoOf<Value>::run_seeds(Subproblem& subproblem) {
 
 // Evaluates the open intervals, a batch at a time. False if stopped.
 template <class Value>
-bool DepthTwoOf<Value>::exhaust(Subproblem& subproblem, bool base_known, bool report) {
+bool DepthTwoOf<Value>::exhaust(Subproblem& subproblem, bool base_known, const Improved& improved) {
   Rows& rows = *subproblem.rows;
   IntervalQueueOf<Value>& queue = subproblem.queue;
   std::size_t made = 0;  // intervals and points that coarse walks made since the last look at what is left of them
@@ -115,8 +114,7 @@ bool DepthTwoOf<Value>::exhaust(Subproblem& subproblem, bool base_known, bool re
     }
     const Value before = subproblem.upper;
     for (std::size_t l = 0; l < candidates; ++l) take_lane(subproblem, l);
-    if (report && exceeds(before, subproblem.upper))
-      shared_.run.update(subproblem.upper, subproblem.plan, same<Value>(0, 2));
+    if (improved && exceeds(before, subproblem.upper)) improved(subproblem);
     put_back(queue, subproblem.cutoff());
     if (made == 0) continue;
     const std::size_t open = queue.open_below(subproblem.cutoff());
@@ -157,7 +155,7 @@ bool DepthTwoOf<Value>::bound_many(Subproblem& subproblem) {
     for (const Interval& interval : taken_) queue.put_back(interval);
     return false;
   }
-  const Prices& prices = shared_.settings.prices;
+  const Prices& prices = frame_.settings.prices;
   const auto cost = [&](const CoarseStumps::Split& split, std::size_t side) {
     return std::min(prices.error * split.leaf[side], prices.error * split.wrong[side] + prices.leaf);
   };
@@ -221,7 +219,7 @@ bool DepthTwoOf<Value>::run(Rows& rows) {
 
 template <class Value>
 auto DepthTwoOf<Value>::side_cost(std::size_t lane, int side) const -> Side {
-  const i64 price = shared_.settings.prices.leaf;
+  const i64 price = frame_.settings.prices.leaf;
   const SideCosts& of = costs->sides[lane][static_cast<std::size_t>(side)];
   const i64 stump = of.stump + price;
   return {std::min(of.leaf, of.stump_all + price), std::min(of.leaf, stump), stump < of.leaf};
@@ -232,7 +230,7 @@ auto DepthTwoOf<Value>::side_cost(std::size_t lane, int side) const -> Side {
 template <class Value>
 void DepthTwoOf<Value>::take_lane(Subproblem& subproblem, std::size_t lane_index) {
   Rows& rows = *subproblem.rows;
-  const i64 leaf_price = shared_.settings.prices.leaf;
+  const i64 leaf_price = frame_.settings.prices.leaf;
   const Lane& lane = lanes[lane_index];
   const auto& sides = costs->sides[lane_index];
   Side low = side_cost(lane_index, 0), high = side_cost(lane_index, 1);
@@ -249,36 +247,31 @@ void DepthTwoOf<Value>::take_lane(Subproblem& subproblem, std::size_t lane_index
   point.high_side = side_value(sides[1].leaf, high.relaxed);
   point.total = both(low.relaxed, high.relaxed);
   point.evaluated = true;
-  const bool permitted = shared_.may_split_at(rows, lane.feature, lane.position);
+  const bool permitted = frame_.may_split_at(rows, lane.feature, lane.position);
   const Value lower = permitted ? both(low.cost, high.cost) : all_trees<Value>();
   point.upper = costs->settled(lane_index) ? lower : all_trees<Value>();
   lower_to(subproblem.evaluated_relaxed, point.total);
   lower_to(subproblem.evaluated_lower, lower);
-  offer(subproblem, lane, point.upper, low, high);
+  if (exceeds(subproblem.upper, point.upper)) subproblem.offer(point.upper, trees_of(subproblem, lane, low, high));
 }
 
-// The trees of an evaluated candidate, where they are cheaper than those in hand.
-template <>
-void DepthTwoOf<i64>::offer(Subproblem& subproblem, const Lane& lane, const i64& upper, const Side& low,
-                            const Side& high) {
-  if (upper >= subproblem.upper) return;
-  const u32 key = subproblem.rows->key(lane.feature)[lane.position - 1];
-  subproblem.offer(upper, split_plan(lane.feature, key, low.stump ? stump_plan() : leaf_plan(),
-                                     high.stump ? stump_plan() : leaf_plan()));
-}
-
-template <>
-void DepthTwoOf<Leaves>::offer(Subproblem& subproblem, const Lane& lane, const Leaves& upper, const Side& low,
-                               const Side& high) {
-  if (!exceeds(subproblem.upper, upper)) return;
+// The trees of an evaluated candidate.
+template <class Value>
+Plans<Value> DepthTwoOf<Value>::trees_of(const Subproblem& subproblem, const Lane& lane, const Side& low,
+                                         const Side& high) const {
   const u32 key = subproblem.rows->key(lane.feature)[lane.position - 1];
   const auto tree = [&](bool low_stump, bool high_stump) {
-    return split_plan(lane.feature, key, low_stump ? stump_plan() : leaf_plan(), high_stump ? stump_plan() : leaf_plan());
+    return split_plan(lane.feature, key, low_stump ? stump_plan() : leaf_plan(),
+                      high_stump ? stump_plan() : leaf_plan());
   };
-  const auto& sides = costs->sides[&lane - lanes.data()];
-  const bool low_gains = sides[0].leaf - low.cost >= sides[1].leaf - high.cost;  // of three leaves, two are on this side
-  subproblem.offer(upper, {nullptr, tree(false, false), tree(low.stump && low_gains, high.stump && !low_gains),
-                           tree(low.stump, high.stump)});
+  if constexpr (kOneNumber<Value>) {
+    return tree(low.stump, high.stump);
+  } else {
+    const auto& sides = costs->sides[static_cast<std::size_t>(&lane - lanes.data())];
+    const bool low_gains = sides[0].leaf - low.cost >= sides[1].leaf - high.cost;  // the third leaf is on this side
+    return {nullptr, tree(false, false), tree(low.stump && low_gains, high.stump && !low_gains),
+            tree(low.stump, high.stump)};
+  }
 }
 
 // Puts back what the evaluated lanes leave open of the taken intervals.
@@ -296,6 +289,6 @@ void DepthTwoOf<Value>::put_back(IntervalQueueOf<Value>& queue, const Value& lim
 }
 
 template class DepthTwoOf<i64>;
-template class DepthTwoOf<Leaves>;
+template class DepthTwoOf<FewLeaves>;
 
 }  // namespace proofwood::trees

@@ -6,6 +6,7 @@
 //   left open        [.] . [.] . . .  [...]  [....]  [...]  what the new points leave goes back into the queue
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -25,12 +26,14 @@ template <class Value>
 class DepthTwoOf : public StumpBatch {
  public:
   using Subproblem = SubproblemOf<Value>;
+  using Improved = std::function<void(const Subproblem&)>;
 
-  DepthTwoOf(SharedOf<Value>& shared, Counters& counters);
+  DepthTwoOf(const Frame& frame, Counters& counters);
 
-  // Solves a subproblem of depth two whose points are placed, for thresholds at its root. `report`: improvements are
-  // news for the incumbent. False if stopped.
-  bool solve(Subproblem& subproblem, NeighbourBoundsOf<Value>& bounds, const RequestOf<Value>& request, bool report);
+  // Solves a subproblem of depth two whose points are placed, for thresholds at its root. `improved`: who is to hear of
+  // better trees, or nobody. False if stopped.
+  bool solve(Subproblem& subproblem, NeighbourBoundsOf<Value>& bounds, const NeighboursOf<Value>& neighbours,
+             const Improved& improved);
 
   // Fills a batch from the open intervals that begin before a position. False if there are none.
   bool fill_batch(IntervalQueueOf<Value>& queue, std::size_t room, const Value& limit, u32 before);
@@ -60,7 +63,7 @@ class DepthTwoOf : public StumpBatch {
   Side side_cost(std::size_t lane, int side) const;
   // Of a side, as a value: its leaf alone, and the better of leaf and best stump.
   static Value side_value(i64 leaf, i64 cost) {
-    if constexpr (std::is_same_v<Value, i64>) {
+    if constexpr (kOneNumber<Value>) {
       return cost;
     } else {
       Value value(2, leaf);
@@ -69,16 +72,16 @@ class DepthTwoOf : public StumpBatch {
     }
   }
   void take_base(Subproblem& subproblem);
-  void offer(Subproblem& subproblem, const Lane& lane, const Value& upper, const Side& low, const Side& high);
+  Plans<Value> trees_of(const Subproblem& subproblem, const Lane& lane, const Side& low, const Side& high) const;
   bool run_seeds(Subproblem& subproblem);
-  bool exhaust(Subproblem& subproblem, bool base_known, bool report);
+  bool exhaust(Subproblem& subproblem, bool base_known, const Improved& improved);
   bool bound_many(Subproblem& subproblem);
 
   CoarseStumps coarse_;
   std::vector<CoarseStumps::Split> splits_;
   std::optional<Side> base_;
   bool begun_ = false;  // with the rows of the last subproblem
-  SharedOf<Value>& shared_;
+  const Frame& frame_;
   Counters& counters_;
   std::vector<Interval> taken_;
   std::vector<std::pair<std::size_t, std::size_t>> spans_;  // lanes of each taken interval
@@ -86,12 +89,6 @@ class DepthTwoOf : public StumpBatch {
   std::vector<int> seeds_;
 };
 
-template <>
-void DepthTwoOf<i64>::offer(Subproblem& subproblem, const Lane& lane, const i64& upper, const Side& low,
-                            const Side& high);
-template <>
-void DepthTwoOf<Leaves>::offer(Subproblem& subproblem, const Lane& lane, const Leaves& upper, const Side& low,
-                               const Side& high);
 template <>
 bool DepthTwoOf<i64>::bound_level_roots(Rows& rows, const std::vector<u32>& columns, std::vector<i64>& bounds);
 

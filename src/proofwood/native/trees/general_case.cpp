@@ -33,7 +33,7 @@ SolutionOf<Value> SolverOf<Value>::solve_general(Rows& rows, int depth, const Re
       subproblem.record(candidate, evaluated);
       stopped = evaluated.stopped;
     }
-    if constexpr (std::is_same_v<Value, i64>)
+    if constexpr (kOneNumber<Value>)
       if (!stopped && sets) stopped = !level_roots(subproblem, shallow.relaxed, request.neighbours);
   }
   Solution solution = subproblem.solution(leaf, stopped, request.teach);
@@ -44,7 +44,7 @@ SolutionOf<Value> SolverOf<Value>::solve_general(Rows& rows, int depth, const Re
 // What is asked of trees of depth one less on the same rows. At depth two all is asked.
 template <class Value>
 Value SolverOf<Value>::limit_of_shallow(int depth, const Value& limit) const {
-  if constexpr (std::is_same_v<Value, i64>) {
+  if constexpr (kOneNumber<Value>) {
     const Settings& settings = shared.settings;
     return depth > 3 && settings.rules.affordable && settings.prices.leaf > 0 ? limit : kInfinite;
   } else {
@@ -59,14 +59,14 @@ template <class Value>
 void SolverOf<Value>::take_shallow(Subproblem& subproblem, const Solution& shallow) const {
   subproblem.offer(shallow.upper, shallow.plan);
   subproblem.set_base(shallow.relaxed, shared.settings.prices.leaf);
-  if constexpr (!std::is_same_v<Value, i64>)  // trees of few leaves need no more depth
+  if constexpr (!kOneNumber<Value>)  // trees of few leaves need no more depth
     for (int l = 1; l <= std::min(subproblem.depth, subproblem.limit.size()); ++l)
       if (shallow.lower[l] >= std::min(subproblem.limit[l], shallow.upper[l])) subproblem.limit[l] = 0;
 }
 
 template <class Value>
 void SolverOf<Value>::add_few_leaves(Solution& solution, const Solution& shallow, int depth) const {
-  if constexpr (!std::is_same_v<Value, i64>) {
+  if constexpr (!kOneNumber<Value>) {
     for (int l = 1; l <= std::min(depth, shallow.lower.size()); ++l) {
       solution.lower[l] = std::max(solution.lower[l], shallow.lower[l]);
       solution.relaxed[l] = std::max(solution.relaxed[l], shallow.relaxed[l]);
@@ -117,7 +117,7 @@ template <class Value>
 Value SolverOf<Value>::expect_total(const Candidate& candidate, i64 to_below, i64 to_above, const Point& point) const {
   const bool again = candidate.interval.is_point();
   Value total = join(point.low_side, point.high_side, shared.settings.prices.leaf);
-  if constexpr (std::is_same_v<Value, i64>) {
+  if constexpr (kOneNumber<Value>) {
     raise(total, again ? candidate.below.total : candidate.interval.bound);
   } else if (again || shared.settings.rules.similarity) {
     raise(total, less(candidate.below.total, to_below));
@@ -146,11 +146,11 @@ void SolverOf<Value>::evaluate(Rows& rows, int depth, const Candidate& candidate
   expect(candidate, to_below, to_above, point);
   if (!shared.may_split_at(rows, f, w)) {  // no tree here; its bounds of the relaxation stay as they were
     point.total = expect_total(candidate, to_below, to_above, point);
-    if constexpr (std::is_same_v<Value, i64>) raise(point.total, interval.bound);
+    if constexpr (kOneNumber<Value>) raise(point.total, interval.bound);
     evaluated.lower = all_trees<Value>();
     return;
   }
-  if constexpr (!std::is_same_v<Value, i64>) {  // the hull of what is open holds thresholds that are not
+  if constexpr (!kOneNumber<Value>) {  // the hull of what is open holds thresholds that are not
     point.total = expect_total(candidate, to_below, to_above, point);
     evaluated.lower = point.total;
     if (!is_open(point.total, candidate.limit)) return;
@@ -178,7 +178,7 @@ void SolverOf<Value>::evaluate(Rows& rows, int depth, const Candidate& candidate
               {point.low_side, point.high_side},
               {same<Value>(level(depth).low.leaf, depth - 1), same<Value>(level(depth).high.leaf, depth - 1)},
               {leaf_plans<Value>(), leaf_plans<Value>()}};
-  if constexpr (std::is_same_v<Value, i64>)  // one more than needed: a failed side then excludes a tie too, which the
+  if constexpr (kOneNumber<Value>)  // one more than needed: a failed side then excludes a tie too, which the
     sides.limit += 1 - leaf_price;           // canonical pass would ask next
   const bool low_first = 2 * weight >= rows.counts.weight;
   few_leaves_first(sides, low_first, evaluated);
@@ -238,7 +238,7 @@ Leaves SolverOf<Leaves>::limit_of_side(const Sides& sides, bool is_low, const Le
 // Trees of up to three leaves need no more than depth two, and say what is left for more leaves of the other side.
 template <class Value>
 void SolverOf<Value>::few_leaves_first(Sides& sides, bool low_first, Evaluated& evaluated) {
-  if constexpr (!std::is_same_v<Value, i64>) {
+  if constexpr (!kOneNumber<Value>) {
     if (sides.depth < 3) return;
     for (const bool is_low : {low_first, !low_first}) {
       const Value& relaxed = is_low ? evaluated.point.low_side : evaluated.point.high_side;
@@ -281,7 +281,7 @@ void SolverOf<Value>::take_side(Sides& sides, bool is_low, Solution& solution, E
   evaluated.stopped |= solution.stopped;
   raise(is_low ? evaluated.point.low_side : evaluated.point.high_side, solution.relaxed);
   raise(sides.lower[side], solution.lower);
-  if constexpr (std::is_same_v<Value, i64>) {
+  if constexpr (kOneNumber<Value>) {
     if (solution.upper > sides.upper[side]) return;
     sides.upper[side] = solution.upper;
     sides.plan[side] = std::move(solution.plan);

@@ -44,8 +44,10 @@ void IntervalQueueOf<Value>::begin(const Table& table, Rows& rows, const Prices&
 
 // ------------------------------------------------------------------ main loop
 
-template <>
-bool IntervalQueueOf<i64>::take(Interval& interval, const i64& limit) {
+template <class Value>
+bool IntervalQueueOf<Value>::take(Interval& interval, const Value& limit)
+  requires kOneNumber<Value>
+{
   while (!heap_.empty()) {
     std::pop_heap(heap_.begin(), heap_.end(), Later{});
     interval = heap_.back();
@@ -61,15 +63,17 @@ bool IntervalQueueOf<i64>::take(Interval& interval, const i64& limit) {
 }
 
 // An interval keeps no vector: it is bounded again by its points.
-template <>
-bool IntervalQueueOf<Leaves>::take(Interval& interval, const Leaves& limit) {
+template <class Value>
+bool IntervalQueueOf<Value>::take(Interval& interval, const Value& limit)
+  requires(!kOneNumber<Value>)
+{
   while (!heap_.empty()) {
     std::pop_heap(heap_.begin(), heap_.end(), Later{});
     interval = heap_.back();
     heap_.pop_back();
     if (!interval.is_point()) {
       if (prune(interval, limit, rules_.reach && rules_.interval_shrinking)) return true;
-    } else if (const Leaves& total = points[interval.below].total; is_open(total, limit)) {
+    } else if (const Value& total = points[interval.below].total; is_open(total, limit)) {
       return true;
     } else {
       note_pruned(total);
@@ -80,8 +84,10 @@ bool IntervalQueueOf<Leaves>::take(Interval& interval, const Leaves& limit) {
 
 // Bounds an interval by its neighbours and, with `shrink`, takes off both ends what they exclude. False if no threshold
 // is left that a tree cheaper than `limit` may use.
-template <>
-bool IntervalQueueOf<i64>::prune(Interval& interval, const i64& limit, bool shrink) {
+template <class Value>
+bool IntervalQueueOf<Value>::prune(Interval& interval, const Value& limit, bool shrink)
+  requires kOneNumber<Value>
+{
   const Point &u = points[interval.below], &v = points[interval.above];
   const i64 apart = distance(u, v);
   interval.bound = std::max(interval.bound, prices_.leaf);
@@ -101,10 +107,12 @@ bool IntervalQueueOf<i64>::prune(Interval& interval, const i64& limit, bool shri
 }
 
 // The same for every number of leaves that is asked for; what is left is the hull of what each leaves open.
-template <>
-bool IntervalQueueOf<Leaves>::prune(Interval& interval, const Leaves& limit, bool shrink) {
+template <class Value>
+bool IntervalQueueOf<Value>::prune(Interval& interval, const Value& limit, bool shrink)
+  requires(!kOneNumber<Value>)
+{
   const Point &u = points[interval.below], &v = points[interval.above];
-  Leaves bound = bound_of(interval);
+  Value bound = bound_of(interval);
   u32 first = ~0u, last = 0;
   for (int l = 1; l <= limit.size(); ++l) {
     if (limit[l] <= 0 || bound[l] >= limit[l]) continue;
@@ -122,7 +130,7 @@ bool IntervalQueueOf<Leaves>::prune(Interval& interval, const Leaves& limit, boo
   }
   interval.bound = key_of(bound, limit);
   if (first > interval.first || last < interval.last) {
-    Leaves beyond = bound;
+    Value beyond = bound;
     for (int l = 1; l <= limit.size(); ++l)
       if (limit[l] > 0) beyond[l] = std::max(beyond[l], limit[l]);
     note_pruned(beyond);
@@ -132,33 +140,31 @@ bool IntervalQueueOf<Leaves>::prune(Interval& interval, const Leaves& limit, boo
   return snap_to_boundaries(interval);
 }
 
-template <>
-i64 IntervalQueueOf<i64>::bound_of(const Interval& interval) const {
-  return interval.bound;
+template <class Value>
+Value IntervalQueueOf<Value>::bound_of(const Interval& interval) const {
+  if constexpr (kOneNumber<Value>) {
+    return interval.bound;
+  } else {
+    const Point &u = points[interval.below], &v = points[interval.above];
+    if (interval.is_point()) return u.total;
+    const i64 apart = distance(u, v);
+    Value bound(u.total.size(), 0);
+    if (rules_.similarity)
+      for (int l = 1; l <= bound.size(); ++l) neighbourhood_pruning(bound[l], u.total[l], v.total[l], apart);
+    sub_interval_pruning(bound, u, v);
+    cross_bound(bound, u, v, apart);
+    return bound;
+  }
 }
 
-template <>
-Leaves IntervalQueueOf<Leaves>::bound_of(const Interval& interval) const {
-  const Point &u = points[interval.below], &v = points[interval.above];
-  if (interval.is_point()) return u.total;
-  const i64 apart = distance(u, v);
-  Leaves bound(u.total.size(), 0);
-  if (rules_.similarity)
-    for (int l = 1; l <= bound.size(); ++l) neighbourhood_pruning(bound[l], u.total[l], v.total[l], apart);
-  sub_interval_pruning(bound, u, v);
-  cross_bound(bound, u, v, apart);
-  return bound;
-}
-
-template <>
-i64 IntervalQueueOf<i64>::open_bound() const {
-  return heap_.empty() ? kInfinite : heap_.front().bound;
-}
-
-template <>
-Leaves IntervalQueueOf<Leaves>::open_bound() const {
-  Leaves least = all_trees<Leaves>();
-  for (const Interval& interval : heap_) lower_to(least, bound_of(interval));
+template <class Value>
+Value IntervalQueueOf<Value>::open_bound() const {
+  Value least = all_trees<Value>();
+  if constexpr (kOneNumber<Value>) {
+    if (!heap_.empty()) least = heap_.front().bound;
+  } else {
+    for (const Interval& interval : heap_) lower_to(least, bound_of(interval));
+  }
   return least;
 }
 
@@ -303,5 +309,6 @@ void IntervalQueueOf<Value>::choose(const Interval& interval, u32 count, std::ve
 
 template class IntervalQueueOf<i64>;
 template class IntervalQueueOf<Leaves>;
+template class IntervalQueueOf<FewLeaves>;
 
 }  // namespace proofwood::trees

@@ -74,7 +74,10 @@ class IntervalQueueOf {
 
   // The open interval of least bound, pruned by the newest limit; false if no interval is left that may hold a tree
   // cheaper than `limit`.
-  bool take(Interval& interval, const Value& limit);
+  bool take(Interval& interval, const Value& limit)
+    requires kOneNumber<Value>;
+  bool take(Interval& interval, const Value& limit)
+    requires(!kOneNumber<Value>);
 
   // Thresholds strictly between two points that a tree cheaper than `limit` may still use. False if there are none.
   bool between(int below, int above, const Value& limit, Interval& interval);
@@ -92,7 +95,10 @@ class IntervalQueueOf {
   u32 rank_of(u32 feature) const { return feature < rank.size() ? rank[feature] : feature; }
 
  private:
-  bool prune(Interval& interval, const Value& limit, bool shrink);
+  bool prune(Interval& interval, const Value& limit, bool shrink)
+    requires kOneNumber<Value>;
+  bool prune(Interval& interval, const Value& limit, bool shrink)
+    requires(!kOneNumber<Value>);
   i64 distance(const Point& u, const Point& v) const {
     return prices_.error *
            (rows_->weight_before(*table_, u.feature, v.position) - rows_->weight_before(*table_, u.feature, u.position));
@@ -111,23 +117,6 @@ class IntervalQueueOf {
   Prices prices_;
   Rules rules_;
 };
-
-template <>
-bool IntervalQueueOf<i64>::take(Interval& interval, const i64& limit);
-template <>
-bool IntervalQueueOf<Leaves>::take(Interval& interval, const Leaves& limit);
-template <>
-bool IntervalQueueOf<i64>::prune(Interval& interval, const i64& limit, bool shrink);
-template <>
-bool IntervalQueueOf<Leaves>::prune(Interval& interval, const Leaves& limit, bool shrink);
-template <>
-i64 IntervalQueueOf<i64>::bound_of(const Interval& interval) const;
-template <>
-Leaves IntervalQueueOf<Leaves>::bound_of(const Interval& interval) const;
-template <>
-i64 IntervalQueueOf<i64>::open_bound() const;
-template <>
-Leaves IntervalQueueOf<Leaves>::open_bound() const;
 
 using Point = PointOf<i64>;
 using IntervalQueue = IntervalQueueOf<i64>;

@@ -48,7 +48,7 @@ bool DepthTwoOf<i64>::bound_level_roots(Rows& rows, const std::vector<u32>& colu
     }
     first = last;
   }
-  const Prices& prices = shared_.settings.prices;
+  const Prices& prices = frame_.settings.prices;
   for (const u32 c : columns) bounds[c] = std::max(bounds[c], prices.leaf + prices.error * wrong[c]);
   return true;
 }

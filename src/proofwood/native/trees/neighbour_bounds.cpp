@@ -129,7 +129,7 @@ i64 NeighbourBoundsOf<Value>::place_points(Subproblem& subproblem, const Neighbo
 // Adds what a neighbour knows of a feature to what another one knew.
 template <class Value>
 void NeighbourBoundsOf<Value>::import_feature(const Rows& rows, u32 feature, const Neighbour& neighbour, i64 leaf_price) {
-  if (neighbour.known == nullptr) return;
+  if (neighbour.known == nullptr || neighbour.known->start.empty()) return;
   const std::size_t old = merged_.size();
   import_entries(rows, feature, neighbour, leaf_price);
   if (old == 0 || merged_.size() == old) return;
@@ -210,7 +210,9 @@ void NeighbourBoundsOf<Value>::open_feature(IntervalQueueOf<Value>& queue, int b
 
 template class NeighbourBoundsOf<i64>;
 template class NeighbourBoundsOf<Leaves>;
+template class NeighbourBoundsOf<FewLeaves>;
 template KnownSplitsPtr known_splits(const SubproblemOf<i64>& subproblem);
 template KnownSplitsPtrOf<Leaves> known_splits(const SubproblemOf<Leaves>& subproblem);
+template KnownSplitsPtrOf<FewLeaves> known_splits(const SubproblemOf<FewLeaves>& subproblem);
 
 }  // namespace proofwood::trees

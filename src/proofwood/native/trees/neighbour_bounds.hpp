@@ -35,6 +35,7 @@ struct KnownSplitsOf {
   std::vector<u32> start;  // per feature
   std::vector<Entry> entries;
   std::vector<i64> level_bounds;  // as in Subproblem
+  std::shared_ptr<const KnownSplitsOf<FewLeaves>> few;  // of vectors at depth two, in place of these
 };
 template <class Value>
 using KnownSplitsPtrOf = std::shared_ptr<const KnownSplitsOf<Value>>;

@@ -49,7 +49,7 @@ void PoolOf<Value>::work(Solver& solver, Subproblem& root, bool last) {
     lock.unlock();
     between_();
     lock.lock();
-    if constexpr (std::is_same_v<Value, i64>)
+    if constexpr (kOneNumber<Value>)
       if (last) root.upper = std::min(root.upper, shared_.run.upper());  // a better tree, which the root need not know
   }
   changed_.notify_all();
@@ -67,7 +67,7 @@ void PoolOf<Value>::hand_back(const Candidate& candidate, Evaluated& evaluated, 
   root.record(candidate, evaluated);
   root.note(evaluated, shared_.table);
   if (exceeds(before, root.upper)) root.note_best(shared_.table);
-  if (tells || !std::is_same_v<Value, Leaves> || exceeds(before, root.upper))
+  if (tells || kOneNumber<Value> || exceeds(before, root.upper))
     shared_.run.update(root.upper, root.plan,
                        tells ? root.checked_lower(root.rows->leaf) : same<Value>(0, root.depth));
 }
@@ -75,7 +75,7 @@ void PoolOf<Value>::hand_back(const Candidate& candidate, Evaluated& evaluated, 
 // Whether the bound of all trees is worth its time: that of a vector takes a look at every open interval.
 template <class Value>
 bool PoolOf<Value>::is_due(const Subproblem& root, i64 work) {
-  if constexpr (std::is_same_v<Value, i64>) {
+  if constexpr (kOneNumber<Value>) {
     return true;
   } else {
     constexpr i64 kValuesPerInterval = 1'000;

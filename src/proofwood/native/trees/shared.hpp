@@ -65,34 +65,37 @@ class FrontRun : public Run<FrontBounds, Plans<Leaves>> {
   }
 };
 
-template <class Value>
-struct SharedOf {
-  using RunOfValue = std::conditional_t<std::is_same_v<Value, i64>, TreeRun, FrontRun>;
+// What every part of a search reads.
+struct Frame {
   const Table& table;
   const Settings& settings;
   std::atomic<int>& stop;
-  RunOfValue run;
-  SolutionCacheOf<Value> cache;
-  Journal* journal = nullptr;  // if what is proved shall outlive the search
 
-  SharedOf(const Table& t, const Settings& s, std::atomic<int>& stop_flag, TreeRun::Clock::time_point started)
-      : table(t), settings(s), stop(stop_flag), run(first(s), stop_flag, started) {}
-
-  bool stopped() const { return run.stopped(); }
+  bool stopped() const { return stop.load(std::memory_order_relaxed) != 0; }
   bool may_split_at(Rows& rows, u32 feature, u32 position) const {
     const Minimum& minimum = settings.minimum;
     if (!minimum.any()) return true;
     const auto [count, mass] = rows.held_before(table, feature, position);
     return minimum.met(count, mass) && minimum.met(rows.counts.count - count, rows.counts.mass - mass);
   }
+};
+
+template <class Value>
+struct SharedOf : Frame {
+  std::conditional_t<kOneNumber<Value>, TreeRun, FrontRun> run;
+  SolutionCacheOf<Value> cache;
+  Journal* journal = nullptr;  // if what is proved shall outlive the search
+
+  SharedOf(const Table& t, const Settings& s, std::atomic<int>& stop_flag, TreeRun::Clock::time_point started)
+      : Frame{t, s, stop_flag}, run(first(s), stop_flag, started) {}
 
  private:
   static auto first(const Settings& settings) {
-    if constexpr (std::is_same_v<Value, i64>) {
+    if constexpr (kOneNumber<Value>) {
       return settings.start_upper;
     } else {
       const int depth = settings.max_depth;
-      return FrontBounds{same<Leaves>(kInfinite, depth), same<Leaves>(0, depth)};
+      return FrontBounds{same<Value>(kInfinite, depth), same<Value>(0, depth)};
     }
   }
 };

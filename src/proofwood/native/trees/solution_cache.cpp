@@ -10,7 +10,7 @@ namespace proofwood::trees {
 
 namespace {
 template <class Value>
-constexpr std::size_t kSolutions = std::is_same_v<Value, i64> ? 2'000'000 : 1'000'000;
+constexpr std::size_t kSolutions = kOneNumber<Value> ? 2'000'000 : 1'000'000;
 constexpr std::size_t kWithKnownSplits = 1'000;  // the first ones
 }  // namespace
 

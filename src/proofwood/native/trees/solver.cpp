@@ -43,6 +43,7 @@ SolutionOf<Leaves> SolverOf<Leaves>::solve(Rows& rows, int depth, const Request&
   raise_fewer(solution.relaxed);
   solution.upper.widen(room, solution.upper[known]);
   std::fill(solution.plan.begin() + known, solution.plan.begin() + room, solution.plan[static_cast<std::size_t>(known - 1)]);
+  if (needed < depth) solution.known = nullptr;  // bounds of splits are of one depth
   solution.lower.widen(room, 0);
   solution.relaxed.widen(room, 0);
   return solution;
@@ -104,7 +105,7 @@ SolutionOf<Value> SolverOf<Value>::solve_stump(const Rows& rows, i64 leaf) {
   if (stump.cost + price < leaf) {
     set_two(solution.upper, stump.cost + price);
     set_two(solution.lower, stump.cost + price);
-    set_two<Value>(solution.plan, plan_of(stump, rows));
+    set_two(solution.plan, plan_of(stump, rows));
   }
   solution.stopped = shared.stopped();
   if (solution.stopped) solution.lower = solution.relaxed = same<Value>(0, 1);
@@ -115,7 +116,7 @@ SolutionOf<Value> SolverOf<Value>::solve_stump(const Rows& rows, i64 leaf) {
 template <class Value>
 bool SolverOf<Value>::is_affordable(int depth, const Value& limit) const {
   const Settings& settings = shared.settings;
-  if constexpr (std::is_same_v<Value, i64>)
+  if constexpr (kOneNumber<Value>)
     return settings.rules.affordable && settings.prices.leaf > 0 && limit <= settings.prices.leaf * depth;
   else
     return false;
@@ -125,7 +126,7 @@ bool SolverOf<Value>::is_affordable(int depth, const Value& limit) const {
 template <class Value>
 SolutionOf<Value> SolverOf<Value>::solve_affordable(Rows& rows, const Request& request) {
   Solution solution;
-  if constexpr (std::is_same_v<Value, i64>) {
+  if constexpr (kOneNumber<Value>) {
     const i64 splits = std::max<i64>(0, (request.limit - 1) / shared.settings.prices.leaf);
     solution = solve(rows, static_cast<int>(splits), request);
     ++counters[kAffordable];
@@ -168,23 +169,57 @@ void SolverOf<Value>::open(Subproblem& subproblem, const Neighbours& neighbours,
 }
 
 template <class Value>
-SolutionOf<Value> SolverOf<Value>::solve_depth_two(Rows& rows, const Request& request, bool report) {
+SolutionOf<Value> SolverOf<Value>::solve_depth_two(Rows& rows, const Request& request, bool report)
+  requires kOneNumber<Value>
+{
   Subproblem& subproblem = begin(rows, 2, request.limit, request.gap);
   subproblem.gap_shift = request.gap_shift;
   counters[kImported] += bounds_.place_points(subproblem, request.neighbours, shared.settings.prices,
                                               shared.settings.rules.feature_bounds);
-  const i64 leaf = rows.leaf;
-  bool stopped = !depth_two.solve(subproblem, bounds_, request, report);
-  if constexpr (std::is_same_v<Value, i64>) {
-    if (!stopped && !shared.table.levels.empty()) {
-      const std::optional<i64> known = depth_two.cost_of_stump();
-      const i64 base = known ? *known : solve_stump(rows, leaf).upper;
-      subproblem.offer(base, stump_plan());
-      stopped = shared.stopped() || !level_roots(subproblem, base, request.neighbours);
-    }
+  const i64 leaf = subproblem.upper;
+  typename DepthTwo::Improved improved;
+  if (report) improved = [this](const Subproblem& better) { shared.run.offer(better.upper, better.plan); };
+  bool stopped = !depth_two.solve(subproblem, bounds_, request.neighbours, improved);
+  if (!stopped && !shared.table.levels.empty()) {
+    const std::optional<i64> known = depth_two.cost_of_stump();
+    const i64 base = known ? *known : solve_stump(rows, leaf).upper;
+    subproblem.offer(base, stump_plan());
+    stopped = shared.stopped() || !level_roots(subproblem, base, request.neighbours);
   }
-  Solution solution = subproblem.solution(leaf, stopped, request.teach);
-  depth_two.add_stump(solution);
+  return subproblem.solution(leaf, stopped, request.teach);
+}
+
+template <class Value>
+SolutionOf<Value> SolverOf<Value>::solve_depth_two(Rows& rows, const Request& request, bool report)
+  requires(!kOneNumber<Value>)
+{
+  SubproblemOf<Two>& subproblem = two_.subproblem;
+  subproblem.begin(rows, 2, rows.leaf, Two(request.limit), request.gap);
+  subproblem.queue.begin(shared.table, rows, shared.settings.prices, shared.settings.rules);
+  NeighboursOf<Two> neighbours;
+  for (std::size_t i = 0; i < neighbours.size(); ++i) {
+    const auto& given = request.neighbours[i];
+    neighbours[i] = {given.known ? given.known->few.get() : nullptr, given.subset, given.removed};
+  }
+  counters[kImported] += two_.bounds.place_points(subproblem, neighbours, shared.settings.prices,
+                                                  shared.settings.rules.feature_bounds);
+  typename DepthTwoOf<Two>::Improved improved;
+  if (report)
+    improved = [this](const SubproblemOf<Two>& better) {
+      Solution solution = Solution::leaf(better.rows->leaf, 2);
+      take_cheaper(solution.upper, solution.plan, better.upper, better.plan);
+      shared.run.update(solution.upper, solution.plan, {});
+    };
+  const bool stopped = !depth_two.solve(subproblem, two_.bounds, neighbours, improved);
+  SolutionOf<Two> few = subproblem.solution(rows.leaf, stopped, request.teach);
+  depth_two.add_stump(few);
+  Solution solution{Value(few.upper), Value(few.lower), Value(few.relaxed), {}, nullptr, stopped};
+  std::move(few.plan.begin(), few.plan.end(), solution.plan.begin());
+  if (few.known) {
+    auto known = std::make_shared<KnownSplitsOf<Value>>();
+    known->few = std::move(few.known);
+    solution.known = std::move(known);
+  }
   return solution;
 }
 

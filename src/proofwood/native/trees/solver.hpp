@@ -12,10 +12,23 @@
 
 namespace proofwood::trees {
 
+// What a thread needs for depth two, where vectors have few entries.
+template <class Value>
+struct TwoLayers {
+  using Two = Value;  // and the memory of other depths
+};
+template <>
+struct TwoLayers<Leaves> {
+  using Two = FewLeaves;
+  SubproblemOf<FewLeaves> subproblem;
+  NeighbourBoundsOf<FewLeaves> bounds;
+};
+
 // Memory and methods of one thread.
 template <class Value>
 class SolverOf {
  public:
+  using Two = typename TwoLayers<Value>::Two;
   using Request = RequestOf<Value>;
   using Solution = SolutionOf<Value>;
   using Subproblem = SubproblemOf<Value>;
@@ -29,7 +42,10 @@ class SolverOf {
   // Best tree of the depth, if cheaper than the limit of the request; bounds in any case.
   Solution solve(Rows& rows, int depth, const Request& request = {});
   // The same for depth two, by the batched routine and without the cache.
-  Solution solve_depth_two(Rows& rows, const Request& request, bool report);
+  Solution solve_depth_two(Rows& rows, const Request& request, bool report)
+    requires kOneNumber<Value>;
+  Solution solve_depth_two(Rows& rows, const Request& request, bool report)
+    requires(!kOneNumber<Value>);
 
   // Opens the subproblem of a depth: at most one of each depth is in work.
   Subproblem& begin(Rows& rows, int depth, const Value& limit, i64 gap);
@@ -78,7 +94,7 @@ class SolverOf {
 
   SharedOf<Value>& shared;
   Counters counters{};
-  DepthTwoOf<Value> depth_two{shared, counters};
+  DepthTwoOf<Two> depth_two{shared, counters};
 
  private:
   struct Sides;
@@ -105,6 +121,7 @@ class SolverOf {
 
   std::vector<std::unique_ptr<Level>> levels_;
   NeighbourBoundsOf<Value> bounds_;
+  [[no_unique_address]] TwoLayers<Value> two_;
   Buffer<u32> scratch_;
 };
 

@@ -37,7 +37,7 @@ void SubproblemOf<Value>::set_base(const Value& base, i64 leaf_price) {
 
 template <class Value>
 void SubproblemOf<Value>::offer(const Value& cost, Plans<Value> tree) {
-  if constexpr (std::is_same_v<Value, i64>) {
+  if constexpr (kOneNumber<Value>) {
     if (cost >= upper) return;
     upper = cost;
     plan = std::move(tree);
@@ -114,7 +114,7 @@ void SubproblemOf<Value>::record(const Candidate& candidate, Evaluated& evaluate
 
 template <class Value>
 void SubproblemOf<Value>::note(const Evaluated& evaluated, const Table& table) const {
-  if constexpr (std::is_same_v<Value, i64>) {
+  if constexpr (kOneNumber<Value>) {
     if (journal == nullptr || evaluated.stopped) return;
     const PointOf<i64>& point = evaluated.point;
     journal->note(SplitRecord{.depth = depth,
@@ -130,7 +130,7 @@ void SubproblemOf<Value>::note(const Evaluated& evaluated, const Table& table) c
 
 template <class Value>
 void SubproblemOf<Value>::note_best(const Table& table) const {
-  if constexpr (std::is_same_v<Value, i64>) {
+  if constexpr (kOneNumber<Value>) {
     if (journal == nullptr || !plan) return;
     journal->note(DepthRecord{depth, upper, 0, 0, false, numbers_of(*plan, table)});
   }
@@ -138,5 +138,6 @@ void SubproblemOf<Value>::note_best(const Table& table) const {
 
 template struct SubproblemOf<i64>;
 template struct SubproblemOf<Leaves>;
+template struct SubproblemOf<FewLeaves>;
 
 }  // namespace proofwood::trees

@@ -102,7 +102,7 @@ struct SubproblemOf {
 
   // UB of the paper: cheaper trees are of interest.
   Value cutoff() const {
-    if constexpr (std::is_same_v<Value, i64>)
+    if constexpr (kOneNumber<Value>)
       return std::min(limit, upper - (gap_shift > 0 ? gap + (upper >> gap_shift) : gap));
     else
       return still_wanted(limit, upper, gap, choice);

@@ -19,19 +19,27 @@
 
 namespace proofwood::trees {
 
-// By the most leaves that a tree may have. Entries beyond `size` are 0: of bounds, nothing is known; of limits, trees
-// of so many leaves are not asked for. Costs of trees are kept for every number of leaves that a depth has room for.
-class Leaves {
+// By the most leaves that a tree may have, up to `kMostLeaves`. Entries beyond `size` are 0: of bounds, nothing is
+// known; of limits, trees of so many leaves are not asked for. Costs of trees are kept for every number of leaves that
+// a depth has room for.
+template <int kMostLeaves>
+class LeavesOf {
  public:
-  static constexpr int kMost = 17;
-  static constexpr int room(int depth) { return depth > 4 ? kMost : 1 << depth; }  // of a tree of this depth
+  static constexpr int kMost = kMostLeaves;
+  static constexpr int room(int depth) { return depth > 4 ? kMost : std::min(kMost, 1 << depth); }  // of such a tree
 
-  constexpr Leaves() = default;
-  constexpr Leaves(int size, i64 value) : size_(size) { std::fill_n(at_.begin(), size, value); }
+  constexpr LeavesOf() = default;
+  constexpr LeavesOf(int size, i64 value) : size_(size) { std::fill_n(at_.begin(), size, value); }
+  // Of another capacity: what there is room for.
+  template <int kOther>
+    requires(kOther != kMostLeaves)
+  explicit constexpr LeavesOf(const LeavesOf<kOther>& other) : size_(std::min(kMost, other.size())) {
+    for (int l = 1; l <= size_; ++l) (*this)[l] = other[l];
+  }
 
-  int size() const { return size_; }
-  i64 operator[](int leaves) const { return at_[static_cast<std::size_t>(leaves - 1)]; }
-  i64& operator[](int leaves) { return at_[static_cast<std::size_t>(leaves - 1)]; }
+  constexpr int size() const { return size_; }
+  constexpr i64 operator[](int leaves) const { return at_[static_cast<std::size_t>(leaves - 1)]; }
+  constexpr i64& operator[](int leaves) { return at_[static_cast<std::size_t>(leaves - 1)]; }
   // More entries, of this value.
   void widen(int size, i64 value) {
     if (size > size_) std::fill_n(at_.begin() + size_, size - size_, value);
@@ -42,12 +50,17 @@ class Leaves {
     while (leaves > 0 && (*this)[leaves] <= 0) --leaves;
     return leaves;
   }
-  bool operator==(const Leaves& other) const = default;
+  bool operator==(const LeavesOf& other) const = default;
 
  private:
   int size_ = 0;
   std::array<i64, kMost> at_{};
 };
+using Leaves = LeavesOf<17>;
+using FewLeaves = LeavesOf<4>;  // of trees of depth two, where most of the time is spent
+
+template <class Value>
+constexpr bool kOneNumber = std::is_same_v<Value, i64>;
 
 template <class Value>
 struct PlansFor;
@@ -55,9 +68,9 @@ template <>
 struct PlansFor<i64> {
   using Type = PlanPtr;
 };
-template <>
-struct PlansFor<Leaves> {
-  using Type = std::array<PlanPtr, Leaves::kMost>;
+template <int kMost>
+struct PlansFor<LeavesOf<kMost>> {
+  using Type = std::array<PlanPtr, static_cast<std::size_t>(kMost)>;
 };
 template <class Value>
 using Plans = typename PlansFor<Value>::Type;
@@ -66,7 +79,7 @@ using Plans = typename PlansFor<Value>::Type;
 
 template <class Value>
 Value same(i64 value, int depth) {
-  if constexpr (std::is_same_v<Value, i64>)
+  if constexpr (kOneNumber<Value>)
     return value;
   else
     return Value(Value::room(depth), value);
@@ -75,7 +88,7 @@ Value same(i64 value, int depth) {
 // Limits that ask for every tree.
 template <class Value>
 constexpr Value all_trees() {
-  if constexpr (std::is_same_v<Value, i64>)
+  if constexpr (kOneNumber<Value>)
     return kInfinite;
   else
     return Value(Value::kMost, kInfinite);
@@ -85,7 +98,7 @@ constexpr Value all_trees() {
 
 template <class Value>
 Plans<Value> leaf_plans() {
-  if constexpr (std::is_same_v<Value, i64>) {
+  if constexpr (kOneNumber<Value>) {
     return leaf_plan();
   } else {
     Plans<Value> plans;
@@ -95,7 +108,10 @@ Plans<Value> leaf_plans() {
 }
 
 inline bool has_plan(const PlanPtr& plan) { return plan != nullptr; }
-inline bool has_plan(const Plans<Leaves>&) { return true; }
+template <std::size_t kMost>
+bool has_plan(const std::array<PlanPtr, kMost>&) {
+  return true;
+}
 
 inline void take_cheaper(i64& upper, PlanPtr& plan, i64 other, const PlanPtr& tree) {
   if (other >= upper) return;
@@ -104,7 +120,9 @@ inline void take_cheaper(i64& upper, PlanPtr& plan, i64 other, const PlanPtr& tr
 }
 
 // A tree of fewer leaves is one of more, too; `other` may have less room.
-inline void take_cheaper(Leaves& upper, Plans<Leaves>& plan, const Leaves& other, const Plans<Leaves>& trees) {
+template <int kMost, int kOther>
+void take_cheaper(LeavesOf<kMost>& upper, Plans<LeavesOf<kMost>>& plan, const LeavesOf<kOther>& other,
+                  const Plans<LeavesOf<kOther>>& trees) {
   for (int l = 1, from = 1; l <= upper.size(); ++l) {
     from = std::min(l, other.size());
     if (other[from] >= upper[l]) continue;
@@ -120,16 +138,20 @@ inline void take_cheaper(Leaves& upper, Plans<Leaves>& plan, const Leaves& other
 
 // What a leaf costs is known.
 inline void set_one(i64&, i64) {}
-inline void set_one(Leaves& value, i64 leaf) { value[1] = leaf; }
+template <int kMost>
+void set_one(LeavesOf<kMost>& value, i64 leaf) {
+  value[1] = leaf;
+}
 // Of depth one: what two leaves cost, and their tree.
 inline void set_two(i64& value, i64 cost) { value = cost; }
-inline void set_two(Leaves& value, i64 cost) { value[2] = cost; }
-template <class Value>
-void set_two(Plans<Value>& plan, PlanPtr tree) {
-  if constexpr (std::is_same_v<Value, i64>)
-    plan = std::move(tree);
-  else
-    plan[1] = std::move(tree);
+template <int kMost>
+void set_two(LeavesOf<kMost>& value, i64 cost) {
+  value[2] = cost;
+}
+inline void set_two(PlanPtr& plan, PlanPtr tree) { plan = std::move(tree); }
+template <std::size_t kMost>
+void set_two(std::array<PlanPtr, kMost>& plans, PlanPtr tree) {
+  plans[1] = std::move(tree);
 }
 
 // ------------------------------------------------------------------ one number
@@ -146,44 +168,60 @@ inline bool exceeds(i64 lower, i64 upper) { return lower > upper; }
 
 // ------------------------------------------------------------------ a vector
 
-inline void raise(Leaves& value, const Leaves& other) {
+template <int kMost>
+void raise(LeavesOf<kMost>& value, const LeavesOf<kMost>& other) {
   value.widen(other.size(), 0);
   for (int l = 1; l <= other.size(); ++l) value[l] = std::max(value[l], other[l]);
 }
-inline void lower_to(Leaves& value, const Leaves& other) {
+template <int kMost>
+void lower_to(LeavesOf<kMost>& value, const LeavesOf<kMost>& other) {
   for (int l = 1; l <= value.size(); ++l) value[l] = std::min(value[l], l <= other.size() ? other[l] : 0);
 }
 // Of bounds: trees of fewer leaves cost no less.
-inline void raise_fewer(Leaves& bound) {
+template <int kMost>
+void raise_fewer(LeavesOf<kMost>& bound) {
   for (int l = bound.size() - 1; l >= 1; --l) bound[l] = std::max(bound[l], bound[l + 1]);
 }
-inline Leaves less(Leaves value, i64 distance) {
+template <int kMost>
+LeavesOf<kMost> less(LeavesOf<kMost> value, i64 distance) {
   for (int l = 1; l <= value.size(); ++l) value[l] = std::max<i64>(0, value[l] - distance);
   return value;
 }
 // Of a split, by the leaves of both sides. There is no price: it is the same for all trees of so many leaves.
-inline Leaves join(const Leaves& low, const Leaves& high, i64 = 0) {
+template <int kMost>
+LeavesOf<kMost> join(const LeavesOf<kMost>& low, const LeavesOf<kMost>& high, i64 = 0) {
   if (low.size() == 0 || high.size() == 0) return {};
-  const int most = std::min(low.size() + high.size(), Leaves::kMost);
-  Leaves both(most, kInfinite);
+  if constexpr (kMost == 4) {  // two leaves of each side
+    LeavesOf<kMost> both(4, kInfinite);
+    both[2] = low[1] + high[1];
+    both[3] = std::min(low[1] + high[2], low[2] + high[1]);
+    both[4] = low[2] + high[2];
+    return both;
+  }
+  const int most = std::min(low.size() + high.size(), kMost);
+  LeavesOf<kMost> both(most, kInfinite);
   for (int l = 2; l <= most; ++l)
     for (int a = std::max(1, l - high.size()); a <= std::min(low.size(), l - 1); ++a)
       both[l] = std::min(both[l], low[a] + high[l - a]);
   return both;
 }
-inline bool is_open(const Leaves& bound, const Leaves& limit) {
+template <int kMost>
+bool is_open(const LeavesOf<kMost>& bound, const LeavesOf<kMost>& limit) {
   for (int l = 1; l <= limit.size(); ++l)
     if (limit[l] > 0 && (l > bound.size() || bound[l] < limit[l])) return true;
   return false;
 }
-inline bool asks(const Leaves& limit) { return limit.most_asked() > 0; }
-inline i64 key_of(const Leaves& bound, const Leaves& limit) {
+template <int kMost>
+bool asks(const LeavesOf<kMost>& limit) { return limit.most_asked() > 0; }
+template <int kMost>
+i64 key_of(const LeavesOf<kMost>& bound, const LeavesOf<kMost>& limit) {
   i64 key = kInfinite;
   for (int l = 1; l <= limit.size(); ++l)
     if (limit[l] > 0) key = std::min(key, (l <= bound.size() ? bound[l] : 0) - limit[l]);
   return key;
 }
-inline i64 closing_key(const Leaves&) { return 0; }
+template <int kMost>
+i64 closing_key(const LeavesOf<kMost>&) { return 0; }
 // Which of the trees that limits ask for are wanted of all rows.
 struct Choice {
   int leaves = Leaves::kMost;  // at most
@@ -191,7 +229,8 @@ struct Choice {
   bool any_tree = false;       // one tree below a limit is enough
 };
 // Of limits: what asks for more than the trees in hand give.
-inline Leaves still_wanted(Leaves limit, const Leaves& upper, i64 gap, const Choice& choice) {
+template <int kMost>
+LeavesOf<kMost> still_wanted(LeavesOf<kMost> limit, const LeavesOf<kMost>& upper, i64 gap, const Choice& choice) {
   i64 least = kInfinite;
   for (int l = 1; choice.price >= 0 && l <= std::min(choice.leaves, upper.size()); ++l)
     least = std::min(least, upper[l] + choice.price * (l - 1));
@@ -202,19 +241,22 @@ inline Leaves still_wanted(Leaves limit, const Leaves& upper, i64 gap, const Cho
   return limit;
 }
 // Of a limit: trees of more leaves than a depth has room for are those of all its room; the leaf alone is known.
-inline Leaves narrow(const Leaves& limit, int depth) {
-  const int room = Leaves::room(depth);
-  Leaves narrowed(room, 0);
+template <int kMost>
+LeavesOf<kMost> narrow(const LeavesOf<kMost>& limit, int depth) {
+  const int room = LeavesOf<kMost>::room(depth);
+  LeavesOf<kMost> narrowed(room, 0);
   for (int l = 2; l <= limit.size(); ++l) narrowed[std::min(l, room)] = std::max(narrowed[std::min(l, room)], limit[l]);
   return narrowed;
 }
-inline Leaves first(const Leaves& bound, int leaves) {  // what is known of the first few
-  Leaves few(std::min(leaves, bound.size()), 0);
+template <int kMost>
+LeavesOf<kMost> first(const LeavesOf<kMost>& bound, int leaves) {  // what is known of the first few
+  LeavesOf<kMost> few(std::min(leaves, bound.size()), 0);
   for (int l = 1; l <= few.size(); ++l) few[l] = bound[l];
   return few;
 }
 inline i64 narrow(i64 limit, int) { return limit; }
-inline bool exceeds(const Leaves& lower, const Leaves& upper) {
+template <int kMost>
+bool exceeds(const LeavesOf<kMost>& lower, const LeavesOf<kMost>& upper) {
   for (int l = 1; l <= std::min(lower.size(), upper.size()); ++l)
     if (lower[l] > upper[l]) return true;
   return false;
