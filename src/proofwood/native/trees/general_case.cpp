@@ -181,7 +181,6 @@ void SolverOf<Value>::evaluate(Rows& rows, int depth, const Candidate& candidate
   if constexpr (kOneNumber<Value>)  // one more than needed: a failed side then excludes a tie too, which the
     sides.limit += 1 - leaf_price;           // canonical pass would ask next
   const bool low_first = 2 * weight >= rows.counts.weight;
-  few_leaves_first(sides, low_first, evaluated);
   solve_side(sides, low_first, evaluated);
   solve_side(sides, !low_first, evaluated);
 
@@ -215,50 +214,33 @@ Plans<Leaves> SolverOf<Leaves>::plans_of(const Plan& root, Sides& sides) const {
   return plans;
 }
 
-// What is asked of a side: of vectors, for each number of its leaves what the other side leaves open.
+// What is asked of a side, and nothing where a bound is known that is enough: of vectors, for each number of its leaves
+// what the other side leaves open.
 template <>
 i64 Solver::limit_of_side(const Sides& sides, bool is_low, const i64& relaxed) const {
   const i64 wanted = std::max(sides.limit - sides.lower[is_low ? 1 : 0], sides.eta);  // UB' of Algorithm 1
-  return wanted <= relaxed ? 0 : wanted;  // 0: this side is only bounded
+  return wanted <= relaxed ? 0 : wanted;
 }
 template <>
 Leaves SolverOf<Leaves>::limit_of_side(const Sides& sides, bool is_low, const Leaves& relaxed) const {
   const Leaves& other = sides.lower[is_low ? 1 : 0];
-  Leaves wanted(relaxed.size(), 0);
+  Leaves asked(relaxed.size(), 0);
   for (int l = 2; l <= sides.limit.size(); ++l) {
     if (sides.limit[l] <= 0) continue;
     for (int a = std::max(1, l - other.size()); a <= std::min(relaxed.size(), l - 1); ++a) {
-      const i64 left = sides.limit[l] - other[l - a];
-      if (relaxed[a] < left) wanted[a] = std::max({wanted[a], left, sides.eta});
+      const i64 wanted = std::max(sides.limit[l] - other[l - a], sides.eta);
+      if (wanted > relaxed[a]) asked[a] = std::max(asked[a], wanted);
     }
   }
-  return wanted;
-}
-
-// Trees of up to three leaves need no more than depth two, and say what is left for more leaves of the other side.
-template <class Value>
-void SolverOf<Value>::few_leaves_first(Sides& sides, bool low_first, Evaluated& evaluated) {
-  if constexpr (!kOneNumber<Value>) {
-    if (sides.depth < 3) return;
-    for (const bool is_low : {low_first, !low_first}) {
-      const Value& relaxed = is_low ? evaluated.point.low_side : evaluated.point.high_side;
-      Value wanted = narrow(limit_of_side(sides, is_low, relaxed), 2);
-      if (wanted[2] <= 0 && wanted[3] <= 0) continue;
-      for (int l = 2; l <= wanted.size(); ++l)
-        if (wanted[l] > 0) wanted[l] = kInfinite;
-      Level& above = level(sides.depth + 1);
-      Solution solution = solve(is_low ? above.low : above.high, 2, {.limit = wanted});
-      for (Value* bound : {&solution.lower, &solution.relaxed}) *bound = first(*bound, 3);
-      take_side(sides, is_low, solution, evaluated);
-    }
-    sides.limit = still_wanted(sides.limit, join(sides.upper[0], sides.upper[1]), 0, {});
-  }
+  return asked;
 }
 
 template <class Value>
 void SolverOf<Value>::solve_side(Sides& sides, bool is_low, Evaluated& evaluated) {
+  const int side = is_low ? 0 : 1;
   const Candidate& candidate = sides.candidate;
-  const Value limit = limit_of_side(sides, is_low, is_low ? evaluated.point.low_side : evaluated.point.high_side);
+  Value& relaxed = is_low ? evaluated.point.low_side : evaluated.point.high_side;
+  const Value limit = limit_of_side(sides, is_low, relaxed);
   if (!asks(limit) || evaluated.stopped) return;
   Request request{.limit = limit, .gap = sides.gap, .neighbours = {}, .teach = hands_on(sides.depth)};
   if (!candidate.interval.is_point() && request.teach) {
@@ -271,23 +253,18 @@ void SolverOf<Value>::solve_side(Sides& sides, bool is_low, Evaluated& evaluated
   }
   Level& above = level(sides.depth + 1);
   Solution solution = solve(is_low ? above.low : above.high, sides.depth, request);
-  take_side(sides, is_low, solution, evaluated);
-  (is_low ? evaluated.low_known : evaluated.high_known) = std::move(solution.known);
-}
-
-template <class Value>
-void SolverOf<Value>::take_side(Sides& sides, bool is_low, Solution& solution, Evaluated& evaluated) const {
-  const int side = is_low ? 0 : 1;
   evaluated.stopped |= solution.stopped;
-  raise(is_low ? evaluated.point.low_side : evaluated.point.high_side, solution.relaxed);
+  raise(relaxed, solution.relaxed);
   raise(sides.lower[side], solution.lower);
   if constexpr (kOneNumber<Value>) {
-    if (solution.upper > sides.upper[side]) return;
-    sides.upper[side] = solution.upper;
-    sides.plan[side] = std::move(solution.plan);
+    if (solution.upper <= sides.upper[side]) {
+      sides.upper[side] = solution.upper;
+      sides.plan[side] = std::move(solution.plan);
+    }
   } else {
     take_cheaper(sides.upper[side], sides.plan[side], solution.upper, solution.plan);
   }
+  (is_low ? evaluated.low_known : evaluated.high_known) = std::move(solution.known);
 }
 
 template Solution Solver::solve_general(Rows& rows, int depth, const Request& request);

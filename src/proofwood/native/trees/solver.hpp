@@ -115,9 +115,7 @@ class SolverOf {
   u64 steps_for(const Rows& rows, u32 c) const;
   static i64 level_bound(const Neighbours& neighbours, u32 c);
   Value limit_of_side(const Sides& sides, bool is_low, const Value& relaxed) const;
-  void few_leaves_first(Sides& sides, bool low_first, Evaluated& evaluated);
   void solve_side(Sides& sides, bool is_low, Evaluated& evaluated);
-  void take_side(Sides& sides, bool is_low, Solution& solution, Evaluated& evaluated) const;
 
   std::vector<std::unique_ptr<Level>> levels_;
   NeighbourBoundsOf<Value> bounds_;
