@@ -14,15 +14,15 @@ def solve_tree(
 ) -> dict[str, Any]:
     """Optimal tree for (n_rows, n_features) values."""
 
-def bound_sized_trees(
-    x: npt.NDArray[np.float64],
+def solve_front(
+    x: FloatArray,
     targets: dict[str, Any],
-    weights: npt.NDArray[np.int64],
+    weights: IntArray,
     settings: dict[str, Any],
+    wish: dict[str, Any],
     seconds: float | None,
-) -> dict[str, Any]:
-    """Whether some tree of a limited number of splits has fewer errors than a number."""
-
+    progress: Callable[[float, list[int], list[int]], None] | None,
+) -> dict[str, Any]: ...
 def instruction_sets() -> list[str]:
     """Instruction sets of the kernels that this machine can run."""
 
