@@ -14,14 +14,16 @@ def solve_tree(
 ) -> dict[str, Any]:
     """Optimal tree for (n_rows, n_features) values."""
 
-def bound_sized_trees(
+def solve_front(
     x: npt.NDArray[np.float64],
     targets: dict[str, Any],
     weights: npt.NDArray[np.int64],
     settings: dict[str, Any],
+    wish: dict[str, Any],
     seconds: float | None,
+    progress: Callable[[float, list[int], list[int]], None] | None,
 ) -> dict[str, Any]:
-    """Whether some tree of a limited number of splits has fewer errors than a number."""
+    """The best tree for every number of leaves, or of at most so many."""
 
 class NearTrees:
     """All trees up to depth three that cost at most a budget, by their parts."""

@@ -11,19 +11,11 @@ from hypothesis import strategies as st
 
 import naive
 from proofwood.engines.trees import SearchOptions
-from proofwood.engines.trees.sized import MOST_SPLITS, SizedOptions, bound_errors
+from proofwood.engines.trees.front import MOST_SPLITS, bound_errors
 from proofwood.engines.trees.solve import bound
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits
 from strategies import examples, problems, search_options, thread_counts
-
-OPTIONS = st.builds(
-    SizedOptions,
-    similarity=st.booleans(),
-    monotone=st.booleans(),
-    cache=st.booleans(),
-    eta=st.sampled_from([1.0, 0.0, 0.5, 3.0]),
-)
 
 
 def fewest_errors(problem: TreeProblem, splits: int) -> int:
@@ -71,11 +63,11 @@ def small_problems(draw: st.DrawFn) -> TreeProblem:
     problem=small_problems(),
     splits=st.integers(0, 6),
     away=st.integers(-3, 3),
-    options=OPTIONS,
+    options=search_options(),
     threads=thread_counts(),
 )
 def test_whether_few_splits_do(
-    problem: TreeProblem, splits: int, away: int, options: SizedOptions, threads: int
+    problem: TreeProblem, splits: int, away: int, options: SearchOptions, threads: int
 ) -> None:
     fewest = fewest_errors(problem, splits)
     below = max(0, fewest + away)

@@ -9,7 +9,7 @@ from proofwood import _native
 from proofwood.engines.bdd.subset.options import SubsetOptions
 from proofwood.engines.bdd.subset.search import best_subset
 from proofwood.engines.trees import SearchOptions, solve
-from proofwood.engines.trees.sized import bound_errors
+from proofwood.engines.trees.front import bound_errors
 from proofwood.problem.ranked import RankedRows
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import Result

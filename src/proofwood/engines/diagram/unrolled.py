@@ -18,8 +18,8 @@ from proofwood.engines.diagram.run import DiagramRun
 from proofwood.engines.diagram.sets import SetSearch
 from proofwood.engines.diagram.trees import offer_tree
 from proofwood.engines.interrupts import raise_ended
+from proofwood.engines.trees.front import MOST_SPLITS, bound_errors
 from proofwood.engines.trees.over_ranks import tree_problem
-from proofwood.engines.trees.sized import MOST_SPLITS, bound_errors
 from proofwood.engines.trees.solve import bound
 from proofwood.model.node_table import LEAF
 from proofwood.problem.diagram import DiagramProblem

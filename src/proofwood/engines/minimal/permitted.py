@@ -19,7 +19,7 @@ import numpy as np
 from proofwood.engines.interrupts import INTERRUPT
 from proofwood.engines.minimal.options import MinimalOptions
 from proofwood.engines.run import Clock
-from proofwood.engines.trees.sized import MOST_SPLITS, bound_errors
+from proofwood.engines.trees.front import MOST_SPLITS, bound_errors
 from proofwood.engines.trees.solve import bound
 from proofwood.model.node_table import NodeTable
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize

@@ -57,7 +57,7 @@ _CLAIM = (
 _NEW_UNIT = ("choose another unit", "unit of cost is too small")  # what the native search says
 _CLOSE = Fraction(1, 10**9)  # of the objective: rounding that adds no more is fine
 _FINER = 11  # powers of two by which units shrink at most: a single leaf costs less than 2**58 units
-_NO_TREE = 2**60  # cost that the native search reports before its first tree
+NO_TREE = 2**60  # cost that the native search reports before its first tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +239,7 @@ def _search(
         return _search(problem, options, limits, start, progress, checkpoint, coarser[1:])
     if recorded is not None and "proved" in found:
         completed(lambda: recorded.keep(found["proved"]))
-    return completed(lambda: _result(found, problem, start, options))
+    return completed(lambda: result_of(found, problem, start, options))
 
 
 def _target_of(problem: TreeProblem) -> list[Any]:
@@ -322,7 +322,7 @@ def _reporter(progress: Progress | None, cost: TreeCost | SumCost) -> Any:
         return None
 
     def report(seconds: float, upper: int, lower: int) -> None:
-        if upper < _NO_TREE:
+        if upper < NO_TREE:
             progress(ProgressEvent(seconds, *cost.reported(upper, lower)))
 
     return report
@@ -344,7 +344,8 @@ def _checked_start(start: NodeTable, problem: TreeProblem) -> int:
     return problem.integer_cost(start)
 
 
-def _result(found: dict[str, Any], problem: TreeProblem, start: NodeTable | None, options: SearchOptions) -> Result:
+def result_of(found: dict[str, Any], problem: TreeProblem, start: NodeTable | None, options: SearchOptions) -> Result:
+    """The result of what a native search found, recounted from its tree."""
     cost = problem.cost
     stopped_by = STOPPED_BY[found["stopped"]]
     lower, trace = found.get("lower", 0), found.get("trace", [])
@@ -367,7 +368,7 @@ def _result(found: dict[str, Any], problem: TreeProblem, start: NodeTable | None
     complete = stopped_by is None or gap <= 0
     if complete and gap > problem.max_gap:
         raise AssertionError(f"the search ended with a gap of {gap}, but at most {problem.max_gap} is permitted")
-    events = [ProgressEvent(s, *cost.reported(u, low)) for s, u, low in trace if u < _NO_TREE]
+    events = [ProgressEvent(s, *cost.reported(u, low)) for s, u, low in trace if u < NO_TREE]
     objective, bound, status = proof(cost, upper, lower, lambda: problem.real_cost(table), complete=complete)
     final = ProgressEvent(found["seconds"], objective, bound)
     stats = Stats(

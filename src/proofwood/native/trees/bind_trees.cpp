@@ -14,8 +14,8 @@
 #include "common/running.hpp"
 #include "common/settings.hpp"
 #include "common/simd.hpp"
+#include "trees/front.hpp"
 #include "trees/search.hpp"
-#include "trees/sized.hpp"
 
 namespace nb = nanobind;
 namespace trees = proofwood::trees;
@@ -120,6 +120,13 @@ trees::Settings read_settings(const nb::dict& given, bool& merge, trees::LevelTe
   return settings;
 }
 
+nb::list nodes_of(const std::vector<trees::TreeNode>& nodes) {
+  nb::list tree;
+  for (const auto& node : nodes)
+    tree.append(nb::make_tuple(node.feature, node.value, node.low, node.high, node.levels));
+  return tree;
+}
+
 // Adds what the search found.
 void add_answer(nb::dict& result, const trees::Search& search, const std::vector<trees::TreeNode>& nodes) {
   const auto state = search.state();
@@ -131,10 +138,7 @@ void add_answer(nb::dict& result, const trees::Search& search, const std::vector
   result["has_tree"] = !nodes.empty();
   result["canonical"] = search.canonical();
   result["trace"] = proofwood::trace_of(search.events_since(0));
-  nb::list tree;
-  for (const auto& node : nodes)
-    tree.append(nb::make_tuple(node.feature, node.value, node.low, node.high, node.levels));
-  result["tree"] = tree;
+  result["tree"] = nodes_of(nodes);
   result["counters"] = proofwood::counters_of(search.counters(), trees::kCounterNames);
 }
 
@@ -264,49 +268,79 @@ nb::dict solve_tree(const Matrix& x, const nb::dict& targets, const Weights& wei
   return result;
 }
 
-nb::dict bound_sized_trees(const Matrix& x, const nb::dict& targets, const Weights& weights, const nb::dict& given,
-                           std::optional<double> seconds) {
+trees::FrontWish read_wish(const nb::dict& given) {
+  trees::FrontWish wish;
+  proofwood::SettingsReader reader(given);
+  wish.choice.leaves = reader.need<int>("leaves", 1, trees::Leaves::kMost);
+  wish.below = reader.get<i64>("below", wish.below, 0);
+  wish.choice.price = reader.get<i64>("leaf_price", wish.choice.price, -1);
+  wish.choice.any_tree = reader.get<bool>("any_tree", wish.choice.any_tree);
+  reader.finish();
+  return wish;
+}
+
+std::vector<i64> numbers_of(const trees::Leaves& value, int most) {
+  std::vector<i64> numbers;
+  for (int l = 1; l <= most; ++l) numbers.push_back(value[std::min(l, value.size())]);
+  return numbers;
+}
+
+nb::dict solve_front(const Matrix& x, const nb::dict& targets, const Weights& weights, const nb::dict& given,
+                     const nb::dict& given_wish, std::optional<double> seconds, const nb::object& progress) {
   const GivenTargets given_targets(targets);
   check_lengths(x, given_targets.size(), weights);
   const std::size_t n = x.shape(0);
-  trees::SizedSettings settings;
-  proofwood::SettingsReader reader(given);
-  settings.splits = reader.need<int>("splits", 0, trees::kMostSplits);
-  settings.depth = reader.need<int>("depth", 0);
-  settings.below = reader.need<i64>("below");
-  settings.threads = reader.need<int>("threads", 1);
-  settings.eta = reader.need<double>("eta");
-  settings.similarity = reader.need<bool>("similarity");
-  settings.monotone = reader.need<bool>("monotone");
-  settings.cache = reader.need<bool>("cache");
-  reader.finish();
-  settings.isa = proofwood::chosen_isa(proofwood::kAuto);
+  bool merge = true;
+  trees::LevelTests by_sets;
+  const trees::Settings settings = read_settings(given, merge, by_sets);
+  trees::FrontWish wish = read_wish(given_wish);
+  if (!by_sets.columns.empty()) throw std::invalid_argument("fronts are of trees without tests of sets");
+  if (settings.prices.leaf != 0) throw std::invalid_argument("the price of a leaf belongs to the wish of a front");
+
+  const auto started = trees::TreeRun::Clock::now();
   std::atomic<int> stop{kRunning};
-  trees::SizedSearch::Answer answer{0, false};
-  i64 evaluated = 0;
+  std::unique_ptr<trees::Front> front;
+  std::atomic<trees::Front*> running{nullptr};
+  std::vector<std::vector<trees::TreeNode>> found;
   const auto work = [&] {
     trees::Table table;
     trees::SumRows sums;
-    if (!trees::prepare(table, x.data(), n, x.shape(1), given_targets.take(weights, 1, sums), weights.data(), {}, true,
-                        false, settings.threads, stop))
+    const trees::Targets targets_of_rows = given_targets.take(weights, settings.prices.error, sums);
+    if (!trees::prepare(table, x.data(), n, x.shape(1), targets_of_rows, weights.data(), by_sets, merge,
+                        settings.minimum.any(), settings.threads, stop))
       return;
-    settings.below -= table.constant;
-    if (settings.below <= 0) {
-      answer.errors = settings.below + table.constant;
-      return;
-    }
-    trees::SizedSearch search(table, settings, stop);
-    answer = search.run();
-    if (answer.found || answer.errors > 0) answer.errors += table.constant;
-    evaluated = search.evaluated();
+    if (wish.below < trees::kInfinite) wish.below -= settings.prices.error * table.constant;
+    front = std::make_unique<trees::Front>(std::move(table), settings, wish, stop, started);
+    running = front.get();
+    proofwood::while_memory_lasts(stop, [&] { front->run(); });
+    front->forget();
+    proofwood::while_memory_lasts(stop, [&] {
+      for (int leaves = 1; leaves <= wish.choice.leaves; ++leaves) found.push_back(front->tree(leaves));
+    });
   };
-  const double took = proofwood::run_watched(work, stop, seconds, nullptr);
+  const auto report = [&](double now) {
+    trees::Front* const known = running;
+    if (known == nullptr || progress.is_none()) return;
+    const auto state = known->state();
+    progress(now, numbers_of(state.upper, wish.choice.leaves), numbers_of(state.lower, wish.choice.leaves));
+  };
+  proofwood::run_watched(work, stop, seconds, report);
+
   nb::dict result;
   result["stopped"] = stop.load();
-  result["seconds"] = took;
-  result["errors"] = answer.errors;
-  result["found"] = answer.found;
-  result["evaluated"] = evaluated;
+  result["seconds"] = proofwood::seconds_since(started);
+  result["kernel"] = proofwood::isa_name(settings.isa);
+  nb::list trees_found;
+  for (const auto& nodes : found) trees_found.append(nodes_of(nodes));
+  result["trees"] = trees_found;
+  if (front) {
+    const auto state = front->state();
+    result["upper"] = numbers_of(state.upper, wish.choice.leaves);
+    result["lower"] = numbers_of(state.lower, wish.choice.leaves);
+    result["counters"] = proofwood::counters_of(front->counters(), trees::kCounterNames);
+  } else {
+    result["upper"] = nb::none();
+  }
   return result;
 }
 
@@ -316,8 +350,9 @@ void proofwood::bind_trees(nb::module_& module) {
   module.def("solve_tree", &solve_tree, "x"_a, "targets"_a, "weights"_a, "settings"_a, "seconds"_a.none(),
              "progress"_a.none(), "proved"_a.none() = nb::none(), "keep"_a.none() = nb::none(), "keep_seconds"_a = 30.0,
              "Optimal tree for (n_rows, n_features) float64 values, int64 weights, and int32 labels or int64 numbers.");
-  module.def("bound_sized_trees", &bound_sized_trees, "x"_a, "targets"_a, "weights"_a, "settings"_a, "seconds"_a.none(),
-             "Whether some tree of a limited number of splits has fewer errors than a number.");
+  module.def("solve_front", &solve_front, "x"_a, "targets"_a, "weights"_a, "settings"_a, "wish"_a, "seconds"_a.none(),
+             "progress"_a.none(),
+             "Best trees for every number of leaves; the same of one number, or one below a cost.");
   module.def("instruction_sets", &proofwood::instruction_sets,
              "Instruction sets of the kernels that this machine can run.");
 }

@@ -11,20 +11,22 @@ constexpr std::size_t kManyOpen = 128;  // intervals, from which a coarse walk p
 
 }  // namespace
 
-DepthTwo::DepthTwo(Shared& shared, Counters& counters)
-    : StumpBatch(shared.table, shared.settings.minimum, shared.settings.isa, shared.settings.lane_bits, shared.stop,
-                 shared.settings.rules.stump_bounds),
-      costs(shared.table.task->stumps(*this)),
-      coarse_(shared.table, shared.settings, shared.stop),
-      shared_(shared),
+template <class Value>
+DepthTwoOf<Value>::DepthTwoOf(const Frame& frame, Counters& counters)
+    : StumpBatch(frame.table, frame.settings.minimum, frame.settings.isa, frame.settings.lane_bits, frame.stop,
+                 frame.settings.rules.stump_bounds),
+      costs(frame.table.task->stumps(*this)),
+      coarse_(frame.table, frame.settings, frame.stop),
+      frame_(frame),
       counters_(counters) {}
 
-bool DepthTwo::solve(Subproblem& subproblem, NeighbourBounds& bounds, const Request& request, bool report) {
-  stump_.reset();
+template <class Value>
+bool DepthTwoOf<Value>::solve(Subproblem& subproblem, NeighbourBoundsOf<Value>& bounds,
+                              const NeighboursOf<Value>& neighbours, const Improved& improved) {
+  base_.reset();
   bool ready = false, stopped_early = false;
   begun_ = false;
-  const auto& neighbours = request.neighbours;
-  if (std::any_of(neighbours.begin(), neighbours.end(), [](const Neighbour& n) { return n.known != nullptr; })) {
+  if (std::any_of(neighbours.begin(), neighbours.end(), [](const auto& n) { return n.known != nullptr; })) {
     costs->begin(*subproblem.rows);
     ready = begun_ = true;
     stopped_early = !run_seeds(subproblem);
@@ -33,31 +35,49 @@ bool DepthTwo::solve(Subproblem& subproblem, NeighbourBounds& bounds, const Requ
   if (!stopped_early && !subproblem.queue.empty()) {
     if (!ready) costs->begin(*subproblem.rows);
     begun_ = true;
-    stopped_early = !exhaust(subproblem, ready, report);
+    stopped_early = !exhaust(subproblem, ready, improved);
   }
   return !stopped_early;
 }
 
 // What splitting off nothing leaves, in the last lane.
-void DepthTwo::take_base(Subproblem& subproblem) {
+template <class Value>
+void DepthTwoOf<Value>::take_base(Subproblem& subproblem) {
   costs->settle(lanes.size() - 1);
   const Side base = side_cost(lanes.size() - 1, 0);
-  stump_ = base.cost;
-  subproblem.set_base(base.relaxed, shared_.settings.prices.leaf);
+  base_ = base;
+  const i64 leaf = costs->sides[lanes.size() - 1][0].leaf;
+  subproblem.set_base(side_value(leaf, base.relaxed), frame_.settings.prices.leaf);
+  if constexpr (!kOneNumber<Value>) {
+    subproblem.offer(side_value(leaf, base.cost), {leaf_plan(), base.stump ? stump_plan() : leaf_plan()});
+    subproblem.limit[2] = 0;  // known
+  }
+}
+
+template <class Value>
+void DepthTwoOf<Value>::add_stump(SolutionOf<Value>& solution) const {
+  if constexpr (!kOneNumber<Value>) {
+    if (!base_) return;
+    solution.lower[2] = std::max(solution.lower[2], base_->cost);
+    solution.relaxed[2] = std::max(solution.relaxed[2], base_->relaxed);
+  }
 }
 
 // A first batch of what was best in the neighbours: the cheaper the tree, the fewer intervals are left open.
 // False if stopped.
-bool DepthTwo::run_seeds(Subproblem& subproblem) {
+template <class Value>
+bool DepthTwoOf<Value>::run_seeds(Subproblem& subproblem) {
   const auto& points = subproblem.queue.points;
   const u32 n = subproblem.rows->n;
+  const Value limit = subproblem.cutoff();
   seeds_.clear();
   for (int at = 0; at < static_cast<int>(points.size()); ++at)
-    if (points[at].position != 0 && points[at].position != n && points[at].total < subproblem.cutoff())
-      seeds_.push_back(at);
+    if (points[at].position != 0 && points[at].position != n && is_open(points[at].total, limit)) seeds_.push_back(at);
   const std::size_t room = std::min(seeds_.size(), static_cast<std::size_t>(costs->room()) - 1);
-  std::partial_sort(seeds_.begin(), seeds_.begin() + static_cast<std::ptrdiff_t>(room), seeds_.end(),
-                    [&](int a, int b) { return std::pair(points[a].total, a) < std::pair(points[b].total, b); });
+  std::partial_sort(
+      seeds_.begin(), seeds_.begin() + static_cast<std::ptrdiff_t>(room), seeds_.end(), [&](int a, int b) {
+        return std::pair(key_of(points[a].total, limit), a) < std::pair(key_of(points[b].total, limit), b);
+      });
   lanes.clear();
   for (std::size_t s = 0; s < room; ++s)
     lanes.push_back({points[seeds_[s]].feature, points[seeds_[s]].position, seeds_[s]});
@@ -69,9 +89,10 @@ bool DepthTwo::run_seeds(Subproblem& subproblem) {
 }
 
 // Evaluates the open intervals, a batch at a time. False if stopped.
-bool DepthTwo::exhaust(Subproblem& subproblem, bool base_known, bool report) {
+template <class Value>
+bool DepthTwoOf<Value>::exhaust(Subproblem& subproblem, bool base_known, const Improved& improved) {
   Rows& rows = *subproblem.rows;
-  IntervalQueue& queue = subproblem.queue;
+  IntervalQueueOf<Value>& queue = subproblem.queue;
   std::size_t made = 0;  // intervals and points that coarse walks made since the last look at what is left of them
   if (const std::size_t open = queue.open_below(subproblem.cutoff()); open > kManyOpen && coarse_.serves(rows)) {
     coarse_.begin(rows);
@@ -91,9 +112,9 @@ bool DepthTwo::exhaust(Subproblem& subproblem, bool base_known, bool report) {
       base_known = true;
       take_base(subproblem);
     }
-    const i64 before = subproblem.upper;
+    const Value before = subproblem.upper;
     for (std::size_t l = 0; l < candidates; ++l) take_lane(subproblem, l);
-    if (report && subproblem.upper < before) shared_.run.offer(subproblem.upper, subproblem.plan);
+    if (improved && exceeds(before, subproblem.upper)) improved(subproblem);
     put_back(queue, subproblem.cutoff());
     if (made == 0) continue;
     const std::size_t open = queue.open_below(subproblem.cutoff());
@@ -109,10 +130,11 @@ bool DepthTwo::exhaust(Subproblem& subproblem, bool base_known, bool report) {
 
 // Bounds of a split in the middle of each of the open intervals of least bound, as many as one coarse walk takes.
 // False if stopped.
-bool DepthTwo::bound_many(Subproblem& subproblem) {
+template <class Value>
+bool DepthTwoOf<Value>::bound_many(Subproblem& subproblem) {
   Rows& rows = *subproblem.rows;
-  IntervalQueue& queue = subproblem.queue;
-  const i64 limit = subproblem.cutoff();
+  IntervalQueueOf<Value>& queue = subproblem.queue;
+  const Value limit = subproblem.cutoff();
   taken_.clear();
   splits_.clear();
   std::vector<Interval> points;
@@ -133,17 +155,20 @@ bool DepthTwo::bound_many(Subproblem& subproblem) {
     for (const Interval& interval : taken_) queue.put_back(interval);
     return false;
   }
-  const Prices& prices = shared_.settings.prices;
+  const Prices& prices = frame_.settings.prices;
   const auto cost = [&](const CoarseStumps::Split& split, std::size_t side) {
     return std::min(prices.error * split.leaf[side], prices.error * split.wrong[side] + prices.leaf);
   };
+  const auto side = [&](const CoarseStumps::Split& split, std::size_t at) {
+    return side_value(prices.error * split.leaf[at], cost(split, at));
+  };
   for (std::size_t s = 0; s < splits_.size(); ++s) {
-    const i64 low = cost(splits_[s], 0), high = cost(splits_[s], 1);
+    const Value low = side(splits_[s], 0), high = side(splits_[s], 1);
     queue.points.push_back({.feature = splits_[s].feature,
                             .position = splits_[s].position,
                             .low_side = low,
                             .high_side = high,
-                            .total = low + high + prices.leaf});
+                            .total = join(low, high, prices.leaf)});
     const int at = static_cast<int>(queue.points.size()) - 1;
     queue.add_part(taken_[s], taken_[s].below, at, limit);
     queue.add_part(taken_[s], at, taken_[s].above, limit);
@@ -155,7 +180,8 @@ bool DepthTwo::bound_many(Subproblem& subproblem) {
 // ------------------------------------------------------------------ one batch
 
 // Takes up to `room` open intervals and gives each its share of the lanes.
-bool DepthTwo::fill_batch(IntervalQueue& queue, std::size_t room, i64 limit, u32 before) {
+template <class Value>
+bool DepthTwoOf<Value>::fill_batch(IntervalQueueOf<Value>& queue, std::size_t room, const Value& limit, u32 before) {
   taken_.clear();
   for (Interval interval; taken_.size() < room && queue.take(interval, limit);)
     if (interval.first < before) taken_.push_back(interval);
@@ -182,7 +208,8 @@ bool DepthTwo::fill_batch(IntervalQueue& queue, std::size_t room, i64 limit, u32
   return true;
 }
 
-bool DepthTwo::run(Rows& rows) {
+template <class Value>
+bool DepthTwoOf<Value>::run(Rows& rows) {
   ++counters_[kBatches];
   counters_[kWork] += i64{rows.n} * rows.n_features;
   counters_[kCandidates] += static_cast<i64>(lanes.size());
@@ -190,8 +217,9 @@ bool DepthTwo::run(Rows& rows) {
   return costs->run(rows);
 }
 
-DepthTwo::Side DepthTwo::side_cost(std::size_t lane, int side) const {
-  const i64 price = shared_.settings.prices.leaf;
+template <class Value>
+auto DepthTwoOf<Value>::side_cost(std::size_t lane, int side) const -> Side {
+  const i64 price = frame_.settings.prices.leaf;
   const SideCosts& of = costs->sides[lane][static_cast<std::size_t>(side)];
   const i64 stump = of.stump + price;
   return {std::min(of.leaf, of.stump_all + price), std::min(of.leaf, stump), stump < of.leaf};
@@ -199,35 +227,56 @@ DepthTwo::Side DepthTwo::side_cost(std::size_t lane, int side) const {
 
 // The cost of an evaluated candidate becomes that of its point. Costs that rounding leaves open stay bounds where these
 // are enough.
-void DepthTwo::take_lane(Subproblem& subproblem, std::size_t lane_index) {
+template <class Value>
+void DepthTwoOf<Value>::take_lane(Subproblem& subproblem, std::size_t lane_index) {
   Rows& rows = *subproblem.rows;
-  const i64 leaf_price = shared_.settings.prices.leaf;
+  const i64 leaf_price = frame_.settings.prices.leaf;
   const Lane& lane = lanes[lane_index];
+  const auto& sides = costs->sides[lane_index];
   Side low = side_cost(lane_index, 0), high = side_cost(lane_index, 1);
-  if (!costs->settled(lane_index) && low.relaxed + high.relaxed + leaf_price < subproblem.cutoff()) {
+  const auto both = [&](i64 of_low, i64 of_high) {
+    return join(side_value(sides[0].leaf, of_low), side_value(sides[1].leaf, of_high), leaf_price);
+  };
+  if (!costs->settled(lane_index) && is_open(both(low.relaxed, high.relaxed), subproblem.cutoff())) {
     costs->settle(lane_index);
     low = side_cost(lane_index, 0);
     high = side_cost(lane_index, 1);
   }
-  Point& point = subproblem.queue.points[lane.point];
-  point.low_side = low.relaxed;
-  point.high_side = high.relaxed;
-  point.total = low.relaxed + high.relaxed + leaf_price;
+  PointOf<Value>& point = subproblem.queue.points[lane.point];
+  point.low_side = side_value(sides[0].leaf, low.relaxed);
+  point.high_side = side_value(sides[1].leaf, high.relaxed);
+  point.total = both(low.relaxed, high.relaxed);
   point.evaluated = true;
-  const bool permitted = shared_.may_split_at(rows, lane.feature, lane.position);
-  const i64 lower = permitted ? low.cost + high.cost + leaf_price : kInfinite;
-  point.upper = costs->settled(lane_index) ? lower : kInfinite;
-  subproblem.evaluated_relaxed = std::min(subproblem.evaluated_relaxed, point.total);
-  subproblem.evaluated_lower = std::min(subproblem.evaluated_lower, lower);
-  if (point.upper < subproblem.upper) {
-    const u32 key = rows.key(lane.feature)[lane.position - 1];
-    subproblem.offer(point.upper, split_plan(lane.feature, key, low.stump ? stump_plan() : leaf_plan(),
-                                             high.stump ? stump_plan() : leaf_plan()));
+  const bool permitted = frame_.may_split_at(rows, lane.feature, lane.position);
+  const Value lower = permitted ? both(low.cost, high.cost) : all_trees<Value>();
+  point.upper = costs->settled(lane_index) ? lower : all_trees<Value>();
+  lower_to(subproblem.evaluated_relaxed, point.total);
+  lower_to(subproblem.evaluated_lower, lower);
+  if (exceeds(subproblem.upper, point.upper)) subproblem.offer(point.upper, trees_of(subproblem, lane, low, high));
+}
+
+// The trees of an evaluated candidate.
+template <class Value>
+Plans<Value> DepthTwoOf<Value>::trees_of(const Subproblem& subproblem, const Lane& lane, const Side& low,
+                                         const Side& high) const {
+  const u32 key = subproblem.rows->key(lane.feature)[lane.position - 1];
+  const auto tree = [&](bool low_stump, bool high_stump) {
+    return split_plan(lane.feature, key, low_stump ? stump_plan() : leaf_plan(),
+                      high_stump ? stump_plan() : leaf_plan());
+  };
+  if constexpr (kOneNumber<Value>) {
+    return tree(low.stump, high.stump);
+  } else {
+    const auto& sides = costs->sides[static_cast<std::size_t>(&lane - lanes.data())];
+    const bool low_gains = sides[0].leaf - low.cost >= sides[1].leaf - high.cost;  // the third leaf is on this side
+    return {nullptr, tree(false, false), tree(low.stump && low_gains, high.stump && !low_gains),
+            tree(low.stump, high.stump)};
   }
 }
 
 // Puts back what the evaluated lanes leave open of the taken intervals.
-void DepthTwo::put_back(IntervalQueue& queue, i64 limit) {
+template <class Value>
+void DepthTwoOf<Value>::put_back(IntervalQueueOf<Value>& queue, const Value& limit) {
   for (std::size_t t = 0; t < taken_.size(); ++t) {
     if (taken_[t].is_point()) continue;
     int previous = taken_[t].below;
@@ -238,5 +287,8 @@ void DepthTwo::put_back(IntervalQueue& queue, i64 limit) {
     queue.add_part(taken_[t], previous, taken_[t].above, limit);
   }
 }
+
+template class DepthTwoOf<i64>;
+template class DepthTwoOf<FewLeaves>;
 
 }  // namespace proofwood::trees

@@ -6,6 +6,7 @@
 //   left open        [.] . [.] . . .  [...]  [....]  [...]  what the new points leave goes back into the queue
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -21,22 +22,28 @@ namespace proofwood::trees {
 constexpr u32 kEveryPosition = ~0u;
 
 // Memory and methods of one thread.
-class DepthTwo : public StumpBatch {
+template <class Value>
+class DepthTwoOf : public StumpBatch {
  public:
-  DepthTwo(Shared& shared, Counters& counters);
+  using Subproblem = SubproblemOf<Value>;
+  using Improved = std::function<void(const Subproblem&)>;
 
-  // Solves a subproblem of depth two whose points are placed, for thresholds at its root. `report`: improvements are
-  // news for the incumbent. False if stopped.
-  bool solve(Subproblem& subproblem, NeighbourBounds& bounds, const Request& request, bool report);
+  DepthTwoOf(const Frame& frame, Counters& counters);
+
+  // Solves a subproblem of depth two whose points are placed, for thresholds at its root. `improved`: who is to hear of
+  // better trees, or nobody. False if stopped.
+  bool solve(Subproblem& subproblem, NeighbourBoundsOf<Value>& bounds, const NeighboursOf<Value>& neighbours,
+             const Improved& improved);
 
   // Fills a batch from the open intervals that begin before a position. False if there are none.
-  bool fill_batch(IntervalQueue& queue, std::size_t room, i64 limit, u32 before);
+  bool fill_batch(IntervalQueueOf<Value>& queue, std::size_t room, const Value& limit, u32 before);
   bool run(Rows& rows);  // the batch; false if stopped
   void take_lane(Subproblem& subproblem, std::size_t lane);
-  void put_back(IntervalQueue& queue, i64 limit);
+  void put_back(IntervalQueueOf<Value>& queue, const Value& limit);
 
   // Of the last subproblem: what the better of a leaf and the best stump costs, if it was needed.
-  std::optional<i64> cost_of_stump() const { return stump_; }
+  std::optional<i64> cost_of_stump() const { return base_ ? std::optional(base_->cost) : std::nullopt; }
+  void add_stump(SolutionOf<Value>& solution) const;  // to bounds by leaves
   // Adds to `bounds` of each of these columns what every tree with a set of its levels at the root costs: each level
   // gets what its best stump alone gets wrong, or more. False if stopped (level_bounds.cpp).
   bool bound_level_roots(Rows& rows, const std::vector<u32>& columns, std::vector<i64>& bounds);
@@ -54,21 +61,37 @@ class DepthTwo : public StumpBatch {
     bool stump;
   };
   Side side_cost(std::size_t lane, int side) const;
+  // Of a side, as a value: its leaf alone, and the better of leaf and best stump.
+  static Value side_value(i64 leaf, i64 cost) {
+    if constexpr (kOneNumber<Value>) {
+      return cost;
+    } else {
+      Value value(2, leaf);
+      value[2] = cost;
+      return value;
+    }
+  }
   void take_base(Subproblem& subproblem);
+  Plans<Value> trees_of(const Subproblem& subproblem, const Lane& lane, const Side& low, const Side& high) const;
   bool run_seeds(Subproblem& subproblem);
-  bool exhaust(Subproblem& subproblem, bool base_known, bool report);
+  bool exhaust(Subproblem& subproblem, bool base_known, const Improved& improved);
   bool bound_many(Subproblem& subproblem);
 
   CoarseStumps coarse_;
   std::vector<CoarseStumps::Split> splits_;
-  std::optional<i64> stump_;
+  std::optional<Side> base_;
   bool begun_ = false;  // with the rows of the last subproblem
-  Shared& shared_;
+  const Frame& frame_;
   Counters& counters_;
   std::vector<Interval> taken_;
   std::vector<std::pair<std::size_t, std::size_t>> spans_;  // lanes of each taken interval
   std::vector<u32> positions_;
   std::vector<int> seeds_;
 };
+
+template <>
+bool DepthTwoOf<i64>::bound_level_roots(Rows& rows, const std::vector<u32>& columns, std::vector<i64>& bounds);
+
+using DepthTwo = DepthTwoOf<i64>;
 
 }  // namespace proofwood::trees

@@ -11,7 +11,8 @@
 
 namespace proofwood::trees {
 
-bool DepthTwo::bound_level_roots(Rows& rows, const std::vector<u32>& columns, std::vector<i64>& bounds) {
+template <>
+bool DepthTwoOf<i64>::bound_level_roots(Rows& rows, const std::vector<u32>& columns, std::vector<i64>& bounds) {
   if (!begun_) costs->begin(rows);
   begun_ = true;
   struct Level {
@@ -47,7 +48,7 @@ bool DepthTwo::bound_level_roots(Rows& rows, const std::vector<u32>& columns, st
     }
     first = last;
   }
-  const Prices& prices = shared_.settings.prices;
+  const Prices& prices = frame_.settings.prices;
   for (const u32 c : columns) bounds[c] = std::max(bounds[c], prices.leaf + prices.error * wrong[c]);
   return true;
 }

@@ -8,7 +8,8 @@ namespace proofwood::trees {
 
 // ------------------------------------------------------------------ all columns of a subproblem
 
-bool Solver::level_roots(Subproblem& subproblem, i64 base, const Neighbours& neighbours) {
+template <>
+bool Solver::level_roots(Subproblem& subproblem, const i64& base, const Neighbours& neighbours) {
   const i64 leaf_price = shared.settings.prices.leaf;
   const auto& columns = shared.table.levels;
   i64 least = kInfinite;
@@ -48,6 +49,7 @@ bool Solver::level_roots(Subproblem& subproblem, i64 base, const Neighbours& nei
 }
 
 // The best set of levels of a column, offered to the subproblem.
+template <>
 LevelSplit Solver::level_root(Subproblem& subproblem, u32 c) {
   ++counters[kLevelRoots];
   const bool branched = shared.table.levels[c].anywhere;
@@ -62,6 +64,7 @@ LevelSplit Solver::level_root(Subproblem& subproblem, u32 c) {
   return split;
 }
 
+template <>
 LevelSplit Solver::level_pair(Subproblem& subproblem, u32 c, const LevelQuestion& question) {
   const LevelSplit split =
       best_level_pair(shared.table, *subproblem.rows, c, *select_kernels(shared.settings.isa, 0, 0),
@@ -73,11 +76,13 @@ LevelSplit Solver::level_pair(Subproblem& subproblem, u32 c, const LevelQuestion
   return split;
 }
 
+template <>
 bool Solver::by_pairs(int depth, u32 c) const {
   return batched(depth) || (depth == 2 && !shared.table.levels[c].anywhere);
 }
 
 // Pairs of ends to look at before the levels are branched on, which takes a walk over all features for each set.
+template <>
 u64 Solver::steps_for(const Rows& rows, u32 c) const {
   constexpr u64 kLeast = 1000, kValuesPerStep = 25;  // a step takes as long as the walk over this many values
   const LevelColumn& column = shared.table.levels[c];
@@ -87,6 +92,7 @@ u64 Solver::steps_for(const Rows& rows, u32 c) const {
 }
 
 // What neighbours know of the sets of a column: as of thresholds (neighbour_bounds.hpp).
+template <>
 i64 Solver::level_bound(const Neighbours& neighbours, u32 c) {
   i64 bound = 0;
   for (const Neighbour& neighbour : neighbours) {
@@ -96,6 +102,7 @@ i64 Solver::level_bound(const Neighbours& neighbours, u32 c) {
   return bound;
 }
 
+template <>
 LevelSet Solver::first_level_split(Rows& rows, int depth, u32 c, i64 optimum) {
   if (!shared.table.levels[c].tested_at(depth)) return 0;
   if (depth == 2) {

@@ -15,18 +15,20 @@ namespace {
 
 constexpr int kHandedOn = 1;  // bounds of a subproblem pass on to this many neighbours in turn
 
-void strengthen(Point& point, i64 low_side, i64 high_side, i64 total, int age) {
-  point.low_side = std::max(point.low_side, low_side);
-  point.high_side = std::max(point.high_side, high_side);
-  point.total = std::max(point.total, total);
+template <class Value>
+void strengthen(PointOf<Value>& point, const Value& low_side, const Value& high_side, const Value& total, int age) {
+  raise(point.low_side, low_side);
+  raise(point.high_side, high_side);
+  raise(point.total, total);
   point.age = std::min(point.age, age);
 }
 
 // Collects the open parts of a feature, from low to high. Parts that touch form one interval: a cost found in its
 // middle prunes on both sides, where the remains of old bounds would each need an evaluation.
+template <class Value>
 class OpenParts {
  public:
-  OpenParts(IntervalQueue& queue, int begin, i64 limit)
+  OpenParts(IntervalQueueOf<Value>& queue, int begin, const Value& limit)
       : queue_(queue), limit_(limit), closed_below_(begin), group_below_(begin), seen_at_(begin) {}
 
   // A closed point between two parts is above the one and below the other; without one they are neighbours.
@@ -52,8 +54,8 @@ class OpenParts {
   }
 
  private:
-  IntervalQueue& queue_;
-  i64 limit_;
+  IntervalQueueOf<Value>& queue_;
+  const Value& limit_;
   Interval group_{};
   bool any_ = false;
   int closed_below_;  // nearest closed point so far
@@ -62,22 +64,23 @@ class OpenParts {
 
 }  // namespace
 
-KnownSplitsPtr known_splits(const Subproblem& subproblem) {
-  auto known = std::make_shared<KnownSplits>();
+template <class Value>
+KnownSplitsPtrOf<Value> known_splits(const SubproblemOf<Value>& subproblem) {
+  auto known = std::make_shared<KnownSplitsOf<Value>>();
   const Rows& rows = *subproblem.rows;
   const auto& points = subproblem.queue.points;
   known->n = rows.n;
   known->level_bounds = subproblem.level_bounds;
   std::vector<u32> count(rows.n_features + 1, 0);
-  const auto wanted = [&](const Point& p) {
+  const auto wanted = [&](const PointOf<Value>& p) {
     return p.position != 0 && p.position != rows.n && (p.evaluated || p.age <= kHandedOn);
   };
-  for (const Point& p : points)
+  for (const auto& p : points)
     if (wanted(p)) ++count[p.feature + 1];
   std::partial_sum(count.begin(), count.end(), count.begin());
   known->start = count;
   known->entries.resize(count.back());
-  for (const Point& p : points) {
+  for (const auto& p : points) {
     if (!wanted(p)) continue;
     const u32 key = rows.key(p.feature)[p.position - 1];
     known->entries[count[p.feature]++] = {key, p.position, p.evaluated ? 0 : p.age, p.low_side, p.high_side, p.total};
@@ -90,13 +93,16 @@ KnownSplitsPtr known_splits(const Subproblem& subproblem) {
 
 // ------------------------------------------------------------------ points
 
-i64 NeighbourBounds::place_points(Subproblem& subproblem, const Neighbours& neighbours, const Prices& prices,
-                                  bool use_neighbours, const std::vector<Point>& recorded) {
+template <class Value>
+i64 NeighbourBoundsOf<Value>::place_points(Subproblem& subproblem, const NeighboursOf<Value>& neighbours,
+                                           const Prices& prices, bool use_neighbours,
+                                           const std::vector<Point>& recorded) {
   auto& points = subproblem.queue.points;
   const Rows& rows = *subproblem.rows;
   i64 imported = 0;
   first_point_.clear();
   auto own = recorded.begin();
+  const Value none = same<Value>(0, subproblem.depth - 1);
   for (u32 f = 0; f < rows.n_features; ++f) {
     first_point_.push_back(static_cast<int>(points.size()));
     merged_.clear();
@@ -104,17 +110,16 @@ i64 NeighbourBounds::place_points(Subproblem& subproblem, const Neighbours& neig
     if (use_neighbours && !subproblem.queue.repeats(f))
       for (const Neighbour& neighbour : neighbours) import_feature(rows, f, neighbour, prices.leaf);
     // along the feature the low side only grows, the high side only shrinks
-    for (std::size_t i = 1; i < merged_.size(); ++i)
-      merged_[i].low_side = std::max(merged_[i].low_side, merged_[i - 1].low_side);
-    for (std::size_t i = merged_.size(); i-- > 1;)
-      merged_[i - 1].high_side = std::max(merged_[i - 1].high_side, merged_[i].high_side);
-    points.push_back({.feature = f, .position = 0, .total = prices.leaf});
+    for (std::size_t i = 1; i < merged_.size(); ++i) raise(merged_[i].low_side, merged_[i - 1].low_side);
+    for (std::size_t i = merged_.size(); i-- > 1;) raise(merged_[i - 1].high_side, merged_[i].high_side);
+    const Value apart = join(none, none, prices.leaf);
+    points.push_back({.feature = f, .position = 0, .low_side = none, .high_side = none, .total = apart});
     for (Point& point : merged_) {
-      point.total = std::max(point.total, point.low_side + point.high_side + prices.leaf);
+      raise(point.total, join(point.low_side, point.high_side, prices.leaf));
       points.push_back(point);
     }
     subproblem.ends.emplace_back(first_point_.back(), static_cast<int>(points.size()));
-    points.push_back({.feature = f, .position = rows.n, .total = prices.leaf});
+    points.push_back({.feature = f, .position = rows.n, .low_side = none, .high_side = none, .total = apart});
     imported += static_cast<i64>(merged_.size());
   }
   first_point_.push_back(static_cast<int>(points.size()));
@@ -122,8 +127,10 @@ i64 NeighbourBounds::place_points(Subproblem& subproblem, const Neighbours& neig
 }
 
 // Adds what a neighbour knows of a feature to what another one knew.
-void NeighbourBounds::import_feature(const Rows& rows, u32 feature, const Neighbour& neighbour, i64 leaf_price) {
-  if (neighbour.known == nullptr) return;
+template <class Value>
+void NeighbourBoundsOf<Value>::import_feature(const Rows& rows, u32 feature, const Neighbour& neighbour,
+                                              i64 leaf_price) {
+  if (neighbour.known == nullptr || neighbour.known->start.empty()) return;
   const std::size_t old = merged_.size();
   import_entries(rows, feature, neighbour, leaf_price);
   if (old == 0 || merged_.size() == old) return;
@@ -141,13 +148,15 @@ void NeighbourBounds::import_feature(const Rows& rows, u32 feature, const Neighb
 }
 
 // Appends the neighbour's points, by their positions among our rows.
-void NeighbourBounds::import_entries(const Rows& rows, u32 feature, const Neighbour& neighbour, i64 leaf_price) {
-  const KnownSplits& known = *neighbour.known;
+template <class Value>
+void NeighbourBoundsOf<Value>::import_entries(const Rows& rows, u32 feature, const Neighbour& neighbour,
+                                              i64 leaf_price) {
+  const KnownSplitsOf<Value>& known = *neighbour.known;
   const u32 differ = neighbour.subset ? rows.n - known.n : known.n - rows.n;
   const std::size_t old = merged_.size();
   u32 from = 0;
   for (u32 e = known.start[feature]; e < known.start[feature + 1]; ++e) {
-    const KnownSplits::Entry& entry = known.entries[e];
+    const auto& entry = known.entries[e];
     // the rows that only one of the two has bound how far the position can have moved
     const u32 least = neighbour.subset ? entry.position : entry.position - std::min(differ, entry.position);
     const u32 most = std::min(rows.n, neighbour.subset ? entry.position + differ : entry.position);
@@ -155,9 +164,11 @@ void NeighbourBounds::import_entries(const Rows& rows, u32 feature, const Neighb
     from = position;
     if (position == 0) continue;
     if (position == rows.n) break;
-    const i64 low_side = std::max<i64>(0, entry.low_side - neighbour.removed),
-              high_side = std::max<i64>(0, entry.high_side - neighbour.removed);
-    const i64 total = std::max(entry.total - neighbour.removed, low_side + high_side + leaf_price);
+    Value low_side = less(entry.low_side, neighbour.removed), high_side = less(entry.high_side, neighbour.removed);
+    raise(low_side, same<Value>(0, 0));
+    raise(high_side, same<Value>(0, 0));
+    Value total = less(entry.total, neighbour.removed);
+    raise(total, join(low_side, high_side, leaf_price));
     const int age = entry.age + 1;
     if (merged_.size() > old && merged_.back().position == position)
       strengthen(merged_.back(), low_side, high_side, total, age);
@@ -173,28 +184,38 @@ void NeighbourBounds::import_entries(const Rows& rows, u32 feature, const Neighb
 
 // ------------------------------------------------------------------ intervals
 
-void NeighbourBounds::open_intervals(Subproblem& subproblem) {
-  const i64 limit = subproblem.cutoff();
+template <class Value>
+void NeighbourBoundsOf<Value>::open_intervals(Subproblem& subproblem) {
+  const Value limit = subproblem.cutoff();
   for (std::size_t f = 0; f + 1 < first_point_.size(); ++f)
     if (!subproblem.queue.repeats(static_cast<u32>(f)))
       open_feature(subproblem.queue, first_point_[f], first_point_[f + 1], limit);
 }
 
-void NeighbourBounds::open_feature(IntervalQueue& queue, int begin, int end, i64 limit) {
-  OpenParts parts(queue, begin, limit);
+template <class Value>
+void NeighbourBoundsOf<Value>::open_feature(IntervalQueueOf<Value>& queue, int begin, int end, const Value& limit) {
+  OpenParts<Value> parts(queue, begin, limit);
   for (int at = begin; at + 1 < end; ++at) {
     Interval part;
     if (queue.between(at, at + 1, limit, part)) parts.extend(part);
     if (at + 2 == end) break;
     const Point& point = queue.points[at + 1];
-    if (point.total < limit && !point.evaluated) {
-      parts.extend({point.total, point.feature, point.position, point.position, 0, 0, queue.rank_of(point.feature)});
+    if (is_open(point.total, limit) && !point.evaluated) {
+      parts.extend({key_of(point.total, limit), point.feature, point.position, point.position, 0, 0,
+                    queue.rank_of(point.feature)});
     } else {
-      if (point.total >= limit) queue.least_pruned = std::min(queue.least_pruned, point.total);
+      if (!is_open(point.total, limit)) lower_to(queue.least_pruned, point.total);
       parts.close_at(at + 1);
     }
   }
   parts.flush(end - 1);
 }
+
+template class NeighbourBoundsOf<i64>;
+template class NeighbourBoundsOf<Leaves>;
+template class NeighbourBoundsOf<FewLeaves>;
+template KnownSplitsPtr known_splits(const SubproblemOf<i64>& subproblem);
+template KnownSplitsPtrOf<Leaves> known_splits(const SubproblemOf<Leaves>& subproblem);
+template KnownSplitsPtrOf<FewLeaves> known_splits(const SubproblemOf<FewLeaves>& subproblem);
 
 }  // namespace proofwood::trees

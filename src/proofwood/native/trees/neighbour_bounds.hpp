@@ -20,48 +20,65 @@
 
 namespace proofwood::trees {
 
-struct Subproblem;
+template <class Value>
+struct SubproblemOf;
 
 // Points of a solved subproblem, for its neighbours: by feature, then by key.
-struct KnownSplits {
+template <class Value>
+struct KnownSplitsOf {
   struct Entry {
     u32 key, position;
     int age;
-    i64 low_side, high_side, total;  // as in Point
+    Value low_side, high_side, total;  // as in Point
   };
   u32 n = 0;               // rows of the subproblem
   std::vector<u32> start;  // per feature
   std::vector<Entry> entries;
-  std::vector<i64> level_bounds;  // as in Subproblem
+  std::vector<i64> level_bounds;                        // as in Subproblem
+  std::shared_ptr<const KnownSplitsOf<FewLeaves>> few;  // of vectors at depth two, in place of these
 };
-using KnownSplitsPtr = std::shared_ptr<const KnownSplits>;
+template <class Value>
+using KnownSplitsPtrOf = std::shared_ptr<const KnownSplitsOf<Value>>;
 
 // A neighbour's known splits, whether its rows are a subset of ours, and the cost of the rows that it has beyond ours.
-struct Neighbour {
-  const KnownSplits* known = nullptr;
+template <class Value>
+struct NeighbourOf {
+  const KnownSplitsOf<Value>* known = nullptr;
   bool subset = false;
   i64 removed = 0;
 };
-using Neighbours = std::array<Neighbour, 2>;
+template <class Value>
+using NeighboursOf = std::array<NeighbourOf<Value>, 2>;
 
-KnownSplitsPtr known_splits(const Subproblem& subproblem);
+template <class Value>
+KnownSplitsPtrOf<Value> known_splits(const SubproblemOf<Value>& subproblem);
 
 // Opens a subproblem: points first, then the intervals that they leave open. Memory of one thread.
-class NeighbourBounds {
+template <class Value>
+class NeighbourBoundsOf {
  public:
+  using Point = PointOf<Value>;
+  using Neighbour = NeighbourOf<Value>;
+  using Subproblem = SubproblemOf<Value>;
+
   // Points at both ends of every feature and those known from neighbours between them. Returns how many of these.
   // `recorded`: points of the subproblem itself, by feature and position.
-  i64 place_points(Subproblem& subproblem, const Neighbours& neighbours, const Prices& prices, bool use_neighbours,
-                   const std::vector<Point>& recorded = {});
+  i64 place_points(Subproblem& subproblem, const NeighboursOf<Value>& neighbours, const Prices& prices,
+                   bool use_neighbours, const std::vector<Point>& recorded = {});
   void open_intervals(Subproblem& subproblem);
 
  private:
   void import_feature(const Rows& rows, u32 feature, const Neighbour& neighbour, i64 leaf_price);
   void import_entries(const Rows& rows, u32 feature, const Neighbour& neighbour, i64 leaf_price);
-  void open_feature(IntervalQueue& queue, int begin, int end, i64 limit);
+  void open_feature(IntervalQueueOf<Value>& queue, int begin, int end, const Value& limit);
 
   std::vector<Point> merged_;     // of one feature, by position
   std::vector<int> first_point_;  // per feature: its first point, and one past the last
 };
+
+using KnownSplits = KnownSplitsOf<i64>;
+using KnownSplitsPtr = KnownSplitsPtrOf<i64>;
+using Neighbour = NeighbourOf<i64>;
+using Neighbours = NeighboursOf<i64>;
 
 }  // namespace proofwood::trees

@@ -12,11 +12,17 @@
 
 namespace proofwood::trees {
 
-class Pool {
+template <class Value>
+class PoolOf {
  public:
+  using Solver = SolverOf<Value>;
+  using Subproblem = SubproblemOf<Value>;
+  using Candidate = CandidateOf<Value>;
+  using Evaluated = EvaluatedOf<Value>;
+
   // `between`: what the first thread does after each candidate. `blocks` keeps pace with the search, if there is one,
   // and its bounds are those of the root, too.
-  Pool(Solver& main, std::function<void()> between, BlockSearch* blocks)
+  PoolOf(Solver& main, std::function<void()> between, BlockSearch* blocks)
       : main_(main), shared_(main.shared), between_(std::move(between)), blocks_(blocks) {}
 
   // Until nothing is open or the search is stopped. `last`: its bound is that of the whole search.
@@ -27,14 +33,18 @@ class Pool {
  private:
   void work(Solver& solver, Subproblem& root, bool last);
   void hand_back(const Candidate& candidate, Evaluated& evaluated, Subproblem& root, bool last);
+  bool is_due(const Subproblem& root, i64 work);
 
   Solver& main_;
-  Shared& shared_;
+  SharedOf<Value>& shared_;
   const std::function<void()> between_;
   BlockSearch* blocks_;
   std::atomic<double> closed_{1.0};  // share of the thresholds of the root, of the last depth
   std::mutex mutex_;                 // of the root subproblem
   std::condition_variable changed_;
+  i64 told_ = 0;  // work of all threads when the bound was last told
 };
+
+using Pool = PoolOf<i64>;
 
 }  // namespace proofwood::trees

@@ -12,7 +12,7 @@
 //   improve             trees before and beside the proof: first_trees, polish (draft, row_walk), local_search
 //   canonical_tree, pool, write_out   around the search
 //   packed/             another way for tables of few tests: all pairs of tests at once
-//   sized               another search: trees of a limited number of splits
+//   value, front        the same search over vectors: the best trees of every number of leaves
 #pragma once
 
 #include <array>

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <type_traits>
 
 #include "common/run.hpp"
 #include "trees/journal.hpp"
@@ -41,20 +42,37 @@ inline void add_to(Counters& total, const Counters& counters) {
 // Costs without that of equal rows, which every tree has.
 using TreeRun = BoundedRun<PlanPtr>;
 
-struct Shared {
+// The best trees by leaves.
+struct FrontBounds {
+  Leaves upper, lower;
+  bool contradicts(const FrontBounds& before) const {
+    return exceeds(upper, before.upper) || exceeds(before.lower, lower) || exceeds(lower, upper);
+  }
+};
+class FrontRun : public Run<FrontBounds, Plans<Leaves>> {
+ public:
+  FrontRun(const FrontBounds& first, const std::atomic<int>& stop, Clock::time_point started)
+      : Run(first, stop, started) {}
+  void update(const Leaves& upper, const Plans<Leaves>& trees, const Leaves& lower) {
+    change([&](FrontBounds& bounds, Plans<Leaves>& best) {
+      const FrontBounds before = bounds;
+      take_cheaper(bounds.upper, best, upper, trees);
+      raise(bounds.lower, lower);
+      raise_fewer(bounds.lower);
+      lower_to(bounds.lower, bounds.upper);
+      return bounds.upper != before.upper || bounds.lower != before.lower;
+    });
+  }
+};
+
+// What every part of a search reads.
+struct Frame {
   const Table& table;
   const Settings& settings;
   std::atomic<int>& stop;
-  TreeRun run;
-  SolutionCache cache;
-  Journal* journal = nullptr;  // if what is proved shall outlive the search
-
-  Shared(const Table& t, const Settings& s, std::atomic<int>& stop_flag, TreeRun::Clock::time_point started)
-      : table(t), settings(s), stop(stop_flag), run(s.start_upper, stop_flag, started) {}
-
   bool tired = false;  // a solver, which then is the only one, has used up the visits that it was allowed
 
-  bool stopped() const { return run.stopped() || tired; }
+  bool stopped() const { return stop.load(std::memory_order_relaxed) != 0 || tired; }
   bool may_split_at(Rows& rows, u32 feature, u32 position) const {
     const Minimum& minimum = settings.minimum;
     if (!minimum.any()) return true;
@@ -62,5 +80,27 @@ struct Shared {
     return minimum.met(count, mass) && minimum.met(rows.counts.count - count, rows.counts.mass - mass);
   }
 };
+
+template <class Value>
+struct SharedOf : Frame {
+  std::conditional_t<kOneNumber<Value>, TreeRun, FrontRun> run;
+  SolutionCacheOf<Value> cache;
+  Journal* journal = nullptr;  // if what is proved shall outlive the search
+
+  SharedOf(const Table& t, const Settings& s, std::atomic<int>& stop_flag, TreeRun::Clock::time_point started)
+      : Frame{t, s, stop_flag}, run(first(s), stop_flag, started) {}
+
+ private:
+  static auto first(const Settings& settings) {
+    if constexpr (kOneNumber<Value>) {
+      return settings.start_upper;
+    } else {
+      const int depth = settings.max_depth;
+      return FrontBounds{same<Value>(kInfinite, depth), same<Value>(0, depth)};
+    }
+  }
+};
+
+using Shared = SharedOf<i64>;
 
 }  // namespace proofwood::trees

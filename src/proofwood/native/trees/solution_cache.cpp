@@ -1,12 +1,16 @@
 // Solved subproblems by set of rows and depth (docs/theory/optimal-trees.md, "The search").
 #include "trees/solution_cache.hpp"
 
+#include <type_traits>
+#include <vector>
+
 #include "common/memory.hpp"
 
 namespace proofwood::trees {
 
 namespace {
-constexpr std::size_t kSolutions = 2'000'000;
+template <class Value>
+constexpr std::size_t kSolutions = kOneNumber<Value> ? 2'000'000 : 1'000'000;
 constexpr std::size_t kWithKnownSplits = 1'000;  // the first ones
 
 // A small plan: one bit that says so, the kind of its root, whether each side is a stump, its feature, its key.
@@ -44,37 +48,59 @@ PlanPtr KeptPlan::plan() const {
   }
 }
 
-std::optional<Solution> SolutionCache::find(const Hash& rows, int depth) {
-  const Map::Key key = key_of(rows, depth);
+KeptSolution<Leaves>::KeptSolution(const SolutionOf<Leaves>& solution) {
+  entries_.reserve(static_cast<std::size_t>(solution.upper.size()));
+  for (int l = 1; l <= solution.upper.size(); ++l)
+    entries_.push_back({solution.upper[l], solution.lower[l], solution.relaxed[l],
+                        KeptPlan(solution.plan[static_cast<std::size_t>(l - 1)])});
+}
+
+SolutionOf<Leaves> KeptSolution<Leaves>::solution() const {
+  const Leaves none(static_cast<int>(entries_.size()), 0);
+  SolutionOf<Leaves> solution{none, none, none, {}, nullptr, false};
+  for (int l = 1; l <= none.size(); ++l) {
+    const Entry& entry = entries_[static_cast<std::size_t>(l - 1)];
+    solution.upper[l] = entry.upper;
+    solution.lower[l] = entry.lower;
+    solution.relaxed[l] = entry.relaxed;
+    solution.plan[static_cast<std::size_t>(l - 1)] = entry.plan.plan();
+  }
+  return solution;
+}
+
+template <class Value>
+std::optional<SolutionOf<Value>> SolutionCacheOf<Value>::find(const Hash& rows, int depth) {
+  const typename Map::Key key = key_of(rows, depth);
   const std::lock_guard lock(mutex_);
-  const KeptSolution* const found = solutions_.find(key);
+  const KeptSolution<Value>* const found = solutions_.find(key);
   if (found == nullptr) return std::nullopt;
-  Solution solution{found->upper, found->lower, found->relaxed, found->plan.plan(), nullptr, false};
+  SolutionOf<Value> solution = found->solution();
   if (const auto known = known_.find({key.first, key.second}); known != known_.end()) solution.known = known->second;
   return solution;
 }
 
-void SolutionCache::store(const Hash& rows, int depth, const Solution& solution) {
-  const Map::Key key = key_of(rows, depth);
+template <class Value>
+void SolutionCacheOf<Value>::store(const Hash& rows, int depth, const SolutionOf<Value>& solution) {
+  const typename Map::Key key = key_of(rows, depth);
   const std::lock_guard lock(mutex_);
   if (memory_is_short()) {
     solutions_.clear();
     known_.clear();
   }
   const std::size_t size = solutions_.size();
-  if (size >= kSolutions && solutions_.find(key) == nullptr) return;
-  KeptSolution& kept = solutions_[key];
-  kept.upper = solution.upper;
-  kept.lower = solution.lower;
-  kept.relaxed = solution.relaxed;
-  kept.plan = KeptPlan(solution.plan);
+  if (size >= kSolutions<Value> && solutions_.find(key) == nullptr) return;
+  solutions_[key] = KeptSolution<Value>(solution);
   known_.erase({key.first, key.second});
   if (size < kWithKnownSplits && solution.known) known_[{key.first, key.second}] = solution.known;
 }
 
-void SolutionCache::forget() {
+template <class Value>
+void SolutionCacheOf<Value>::forget() {
   solutions_.clear();
   known_.clear();
 }
+
+template class SolutionCacheOf<i64>;
+template class SolutionCacheOf<Leaves>;
 
 }  // namespace proofwood::trees

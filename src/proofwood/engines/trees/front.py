@@ -1,0 +1,241 @@
+"""Fronts by leaves: the best tree for every number of leaves, and the best of at most so many, in one search.
+
+It is the search of one tree over vectors, one entry per number of leaves: decisions/0098-fronts-by-leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from proofwood import _native
+from proofwood.engines.interrupts import ENDED, STOPPED_BY, answer_of, code_of, completed
+from proofwood.engines.trees.options import SearchOptions
+from proofwood.engines.trees.solve import DEFAULT_OPTIONS, NO_TREE, result_of, settings_of, table_of
+from proofwood.model.node_table import NodeTable
+from proofwood.problem.objectives import TreeCost
+from proofwood.problem.targets import Classes
+from proofwood.problem.tree import TreeProblem
+from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, Result, Stats
+
+MOST_LEAVES = 17
+"""The most leaves of a tree of a front."""
+MOST_SPLITS = MOST_LEAVES - 1
+
+
+@dataclass(frozen=True, slots=True)
+class SizedBound:
+    """The answer of :func:`bound_errors`.
+
+    Parameters
+    ----------
+    errors : integer weight that the tree found misclassifies; if no tree was found, a lower bound for all trees
+    found : whether some tree has fewer errors than the given number
+    stopped_by : None if the answer is final, else "time_limit" or "interrupt"
+    """
+
+    errors: int
+    found: bool
+    stopped_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FrontTree:
+    """The best tree found of at most so many leaves, and a bound for all such trees.
+
+    Parameters
+    ----------
+    leaves : the number of leaves
+    model : the tree, which may have fewer leaves
+    upper, lower : integer cost of the tree without a price of leaves, and a lower bound on that of all trees
+    """
+
+    leaves: int
+    model: NodeTable
+    upper: int
+    lower: int
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """The answer of :func:`solve_front`, with a tree for each number of leaves from 1."""
+
+    trees: tuple[FrontTree, ...]
+    stats: Stats
+
+
+def most_leaves(max_depth: int) -> int:
+    """The most leaves of a tree of a front of this depth."""
+    return MOST_LEAVES if max_depth > 4 else 1 << max_depth
+
+
+def solve_front(
+    problem: TreeProblem,
+    leaves: int | None = None,
+    *,
+    options: SearchOptions = DEFAULT_OPTIONS,
+    limits: Limits = NO_LIMITS,
+    report: Callable[[float, list[int], list[int]], None] | None = None,
+) -> Front:
+    """The tree of least cost for every number of leaves up to ``leaves``, within the problem's depth.
+
+    Prices of leaves and gaps of ``problem`` are ignored, its leaf minima hold. Where a limit ends the search, the trees
+    and bounds so far are valid. With several threads, which of equally good trees is found may differ.
+
+    Parameters
+    ----------
+    problem : a problem of classes without columns tested by sets
+    leaves : from 1 to ``MOST_LEAVES``; None for as many as the depth permits, at most ``MOST_LEAVES``
+    options, limits : as in :func:`~proofwood.engines.trees.solve.solve`
+    report : called about five times a second with seconds, and costs and bounds by number of leaves
+
+    Raises
+    ------
+    ValueError
+        If the problem has another target or tests sets, or if ``leaves`` is out of range.
+    """
+    most = most_leaves(problem.depth) if leaves is None else leaves
+    found = _run(problem, {"leaves": most}, options, limits, report)
+    return completed(lambda: _front(found, problem, most))
+
+
+def solve_leaves(
+    problem: TreeProblem,
+    leaves: int,
+    *,
+    options: SearchOptions = DEFAULT_OPTIONS,
+    limits: Limits = NO_LIMITS,
+    progress: Progress | None = None,
+) -> Result:
+    """Tree of least cost, with the problem's price of leaves, among those of at most ``leaves`` leaves and its depth.
+
+    Parameters
+    ----------
+    problem, leaves, options, limits : as in :func:`solve_front`
+    progress : called from this thread about five times a second
+    """
+    cost = problem.cost
+    price = cost.leaf_price
+
+    def best(costs: list[int]) -> int:
+        return min(one + price * place for place, one in enumerate(costs))
+
+    def report(seconds: float, upper: list[int], lower: list[int]) -> None:
+        if progress is not None and min(upper) < NO_TREE:
+            progress(ProgressEvent(seconds, *cost.reported(best(upper), min(best(upper), best(lower)))))
+
+    wish = {"leaves": leaves, "leaf_price": price}
+    found = _run(problem, wish, options, limits, report, gap=problem.max_gap)
+    if found["upper"] is None:
+        return result_of(found, problem, None, options)
+    upper = found["upper"]
+    place = min(range(leaves), key=lambda at: upper[at] + price * at)
+    tree = found["trees"][place] if found["trees"] else []
+    chosen = found | {"upper": best(upper), "lower": best(found["lower"]), "tree": tree, "has_tree": bool(tree)}
+    return completed(lambda: result_of(chosen, problem, None, options))
+
+
+def bound_errors(
+    problem: TreeProblem,
+    splits: int,
+    *,
+    below: int,
+    options: SearchOptions = DEFAULT_OPTIONS,
+    limits: Limits = NO_LIMITS,
+) -> SizedBound:
+    """Decide whether some tree of at most ``splits`` splits, within the problem's depth, has errors below ``below``.
+
+    Prices and leaf minima of ``problem`` are ignored.
+
+    Raises
+    ------
+    ValueError
+        If ``splits`` is not from 0 to ``MOST_SPLITS``.
+    """
+    if not 0 <= splits <= MOST_SPLITS:
+        raise ValueError(f"splits={splits!r}: expected an integer from 0 to {MOST_SPLITS}")
+    below = max(0, below)
+    if below == 0:
+        return SizedBound(0, False, None)
+    wish = {"leaves": splits + 1, "below": below, "leaf_price": 0, "any_tree": True}
+    freed = {"min_rows": 1, "min_weight": 0, "error_price": 1}
+    found = _native_front(problem, wish, _settings(problem, options, limits) | freed, limits, None, error_price=1)
+    stopped_by = STOPPED_BY[found["stopped"]]
+    if found["upper"] is None:
+        return SizedBound(0, False, stopped_by)
+    upper, lower = found["upper"][-1], found["lower"][-1]
+    if upper < below:
+        return SizedBound(upper, True, None)
+    return SizedBound(min(below, lower), False, stopped_by)
+
+
+def _run(
+    problem: TreeProblem,
+    wish: dict[str, Any],
+    options: SearchOptions,
+    limits: Limits,
+    report: Callable[[float, list[int], list[int]], None] | None,
+    gap: int = 0,
+) -> dict[str, Any]:
+    if not isinstance(problem.target, Classes) or problem.by_sets:
+        raise ValueError("fronts by leaves are of classes, and of columns that are not tested by sets of values")
+    if not 1 <= wish["leaves"] <= MOST_LEAVES:
+        raise ValueError(f"leaves={wish['leaves']!r}: expected an integer from 1 to {MOST_LEAVES}")
+    assert isinstance(problem.cost, TreeCost)
+    settings = _settings(problem, options, limits) | {"gap": gap}
+    try:
+        return _native_front(problem, wish, settings, limits, report, error_price=problem.cost.error_price)
+    except ENDED as error:  # as if the native search had been stopped before it sorted the rows
+        return {"stopped": code_of(error), "seconds": 0.0, "kernel": options.simd, "upper": None, "trees": []}
+
+
+def _settings(problem: TreeProblem, options: SearchOptions, limits: Limits) -> dict[str, Any]:
+    """Settings of the native search: the price of a leaf belongs to the wish."""
+    return settings_of(problem, options, limits) | {"leaf_price": 0, "by_sets": [], "threads": max(1, limits.threads)}
+
+
+def _native_front(
+    problem: TreeProblem,
+    wish: dict[str, Any],
+    settings: dict[str, Any],
+    limits: Limits,
+    report: Callable[[float, list[int], list[int]], None] | None,
+    *,
+    error_price: int,
+) -> dict[str, Any]:
+    return answer_of(
+        _native.solve_front,
+        np.ascontiguousarray(problem.X),
+        problem.target.native(error_price),
+        problem.weights,
+        settings,
+        wish,
+        limits.seconds,
+        report,
+    )
+
+
+def _front(found: dict[str, Any], problem: TreeProblem, most: int) -> Front:
+    trees: list[FrontTree] = []
+    upper, lower = found["upper"], found.get("lower", [0] * most)
+    for place in range(most):
+        nodes = found["trees"][place] if place < len(found["trees"]) else []
+        if nodes:
+            model = table_of(nodes, problem)
+        else:  # stopped before the rows were sorted, or before the tree was written
+            model = trees[-1].model if trees else NodeTable.leaf(0, problem.target.width)
+        model = problem.target.refreshed(model, problem.X, problem.real_weights)
+        counted = problem.cost.error_price * problem.target.integer_loss(model, problem.X, problem.weights)
+        if nodes and problem.rounding is None and counted > upper[place]:
+            raise AssertionError(f"a tree costs {counted}, but the search counted only {upper[place]}")
+        trees.append(FrontTree(place + 1, model, counted, min(lower[place], counted)))
+    stats = Stats(
+        seconds=found["seconds"],
+        engine=f"search ({found['kernel']})",
+        stopped_by=STOPPED_BY[found["stopped"]],
+        counters=dict(found.get("counters", {})),
+    )
+    return Front(tuple(trees), stats)
