@@ -90,6 +90,7 @@ if TYPE_CHECKING:
     from proofwood.estimators.optimal_tree_cv import OptimalTreeCV
     from proofwood.estimators.saving import load
     from proofwood.estimators.storage import ModelFileError
+    from proofwood.estimators.tree_path import optimal_tree_path
     from proofwood.exceptions import DataError, DataWarning, InfeasibleError, OptimalityWarning
     from proofwood.explain.born_again import born_again
     from proofwood.explain.explainer import Explainer
@@ -164,6 +165,7 @@ __all__ = [
     "load",
     "load_dataset",
     "near_optimal_trees",
+    "optimal_tree_path",
     "plot_tree",
     "proved_rules",
     "read_columns",
@@ -196,6 +198,7 @@ _HOME = {
     "MinimalTreeClassifier": "estimators.minimal_tree",
     "ModelFileError": "estimators.storage",
     "near_optimal_trees": "near_optimal",
+    "optimal_tree_path": "estimators.tree_path",
     "NodeTable": "model.node_table",
     "OptimalBDDClassifier": "estimators.optimal_bdd",
     "OptimalDiagramClassifier": "estimators.optimal_diagram",

@@ -193,7 +193,11 @@ def _require_edges(table: NodeTable, low_weight: Any) -> None:
 def _require_limits(estimator: ProvedLearner[Any]) -> None:
     """Raise ValueError if the model is larger than the parameters permit."""
     table, given = estimator.model_, estimator.get_params(deep=False)
-    sizes = [("depth", table.depth, given.get("max_depth")), ("tests", _n_tests(table), _most_tests(given))]
+    sizes = [
+        ("depth", table.depth, given.get("max_depth")),
+        ("leaves", table.n_leaves, given.get("max_leaf_nodes")),
+        ("tests", _n_tests(table), _most_tests(given)),
+    ]
     if isinstance(estimator, OptimalDiagramClassifier):
         if estimator.flow_.shape[0] != table.n_nodes:
             raise ValueError(f"flow has {estimator.flow_.shape[0]} entries, but the model has {table.n_nodes} nodes")

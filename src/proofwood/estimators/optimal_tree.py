@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from proofwood.arguments import choice, finite_array
 from proofwood.data.views import Views
 from proofwood.engines.trees.fair import solve_fair
+from proofwood.engines.trees.front import solve_leaves
 from proofwood.engines.trees.ordered import solve_ordered
 from proofwood.engines.trees.ratios import solve_ratio
 from proofwood.estimators.classifier import ClassRows, ProvedClassifier
@@ -33,6 +34,7 @@ from proofwood.estimators.fair_trees import (
     sensitive_values,
     tree_constraints,
 )
+from proofwood.estimators.few_leaves import FEW_LEAVES, check_leaves, claimed, depth_of, few_leaves
 from proofwood.estimators.input import row_weights
 from proofwood.estimators.monotone import (
     directions_of,
@@ -105,6 +107,11 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
         Price of each leaf beyond the first, as a share of the total weight: with 0.01 a leaf must avoid errors on one
         row in a hundred. The objective is errors plus the price of the leaves. With costs, log loss and Gini: a share
         of what a single leaf costs.
+    max_leaf_nodes : int from 1 to 17, or None, default None
+        Most leaves of the tree, within its depth: it is optimal among all such trees. With ``max_depth=None`` their
+        depth is not limited, and ``alpha`` may be 0. For criteria of errors, without costs; of a text column, sets of
+        levels are candidates as for leaves with a minimum. :func:`optimal_tree_path` finds the best tree of every
+        number of leaves at once. With several threads, which of equally good trees is found may differ.
     min_samples_leaf : int, default 1
         Least number of rows per leaf, without weights.
     min_weight_fraction_leaf : float in [0, 0.5], default 0.0
@@ -172,6 +179,7 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
         pos_label: Any = None,
         cost_matrix: Any = None,
         alpha: float = 0.0,
+        max_leaf_nodes: int | None = None,
         min_samples_leaf: int = 1,
         min_weight_fraction_leaf: float = 0.0,
         min_samples_level: int | None = None,
@@ -199,6 +207,7 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
         self.pos_label = pos_label
         self.cost_matrix = cost_matrix
         self.alpha = alpha
+        self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_samples_level = min_samples_level
@@ -329,6 +338,8 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
     def _check_depth(self) -> None:
         if self.max_depth is not None:
             super()._check_depth()
+        check_leaves(self)
+        if self.max_depth is not None or self.max_leaf_nodes is not None:
             return
         by_depth = {
             "criterion": self._ratio is not None,
@@ -344,6 +355,15 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
         return super()._less() if self.max_depth is not None else gettext("a larger alpha, a max_depth or a max_gap")
 
     @property
+    def _most_leaves(self) -> int | None:
+        """``max_leaf_nodes`` where it limits the trees of the depth."""
+        return few_leaves(self.max_leaf_nodes, self.max_depth)
+
+    @property
+    def _limits_of_trees(self) -> dict[str, Any]:
+        return super()._limits_of_trees | {"max_depth": depth_of(self.max_leaf_nodes, self.max_depth)}
+
+    @property
     def _units(self) -> tuple[str, ...]:
         ratio = () if self._ratio is None else (self._ratio.unit,)
         return (*COUNTS, Costs.named, AvoidableCosts.named, *(kind.named for kind in SHARES.values()), *ratio)
@@ -356,10 +376,14 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
     def _tests_sets(self, given: ClassRows) -> bool:
         if tree_constraints(self.constraints)[0] and (few_levels(self.schema_) or (self.max_depth or 0) <= 1):
             return False  # all sets as columns; the order of levels by their shares does not suffice under limits
+        if self.max_leaf_nodes is not None:
+            return False  # fronts by leaves have no sets
         return self.criterion not in SHARES and (given.costs is None or given.costs.factors is not None)
 
     def _posed_rows(self, X: FloatArray, given: ClassRows, by_sets: Collection[int]) -> TreeProblem:
         if given.costs is not None:
+            if self.max_leaf_nodes is not None:
+                raise ValueError("max_leaf_nodes does not go with costs: leave out one")
             return given.costs.problem(X, given, by_sets, self._limits_of_trees)
         if self.criterion in SHARES:
             make = partial(SHARES[self.criterion], n_classes=given.n_classes)
@@ -387,7 +411,9 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
         order = shown_directions(directions_of(self.monotonic_cst, self.schema_), self.schema_, self.classes_)
         constraints = " and ".join(map(repr, tree_constraints(self.constraints)[0]))
         meeting = (MEETING % {"constraints": constraints},) if constraints else ()
-        return (*super()._scope(problem, result), *order, *meeting)
+        most = self._most_leaves
+        few = () if most is None else (FEW_LEAVES % {"leaves": most},)
+        return (*super()._scope(problem, result), *few, *order, *meeting)
 
     @property
     def _limits_tests(self) -> bool:  # type: ignore[override] # a threshold between two values is one number everywhere
@@ -398,6 +424,8 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
     ) -> Result:
         if isinstance(problem.target, RatioClasses):
             return solve_ratio(problem, limits=limits, progress=progress, checkpoint=file)
+        if self._most_leaves is not None:
+            return solve_leaves(problem, self._most_leaves, limits=limits, progress=progress)
         if isinstance(problem.target, OrderedClasses):
             return solve_ordered(problem, limits=limits, progress=progress)
         if isinstance(problem.target, FairClasses):
@@ -549,6 +577,8 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
         return [*super()._facts(), *self._constraint_facts()]
 
     def _claim(self) -> str:
+        if self._most_leaves is not None:
+            return claimed(self, self._most_leaves)
         if self.criterion == "balanced_accuracy" and not self.alpha:
             return gettext("no tree of depth at most %(depth)s has a greater balanced accuracy", depth=self.max_depth)
         if self._ratio is not None:

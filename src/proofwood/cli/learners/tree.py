@@ -83,7 +83,7 @@ def _with_table(given: Mapping[str, Any], features: pl.DataFrame, labels: Any) -
     return FromTable(found, fit=fair.fit, drop=fair.drop)
 
 
-OF_ONE_TREE = ("monotonic", *(option.name for option in FAIR_OPTIONS))
+OF_ONE_TREE = ("monotonic", "max_leaf_nodes", *(option.name for option in FAIR_OPTIONS))
 """Options of a tree that the choice of a size by folds does not have."""
 
 TREE = LearnerOptions(
@@ -107,6 +107,7 @@ TREE = LearnerOptions(
             needs_table=True,
         ),
         Option("alpha", float, "Price per leaf, as a share of all rows; 0 by default."),
+        Option("max_leaf_nodes", int, "Most leaves of the tree, from 1 to 17; what the depth permits by default."),
         Option("min_samples_leaf", int, "Least rows per leaf."),
         Option(
             "monotonic",

@@ -231,6 +231,8 @@ def _front(found: dict[str, Any], problem: TreeProblem, most: int) -> Front:
         counted = problem.cost.error_price * problem.target.integer_loss(model, problem.X, problem.weights)
         if nodes and problem.rounding is None and counted > upper[place]:
             raise AssertionError(f"a tree costs {counted}, but the search counted only {upper[place]}")
+        if trees and counted >= trees[-1].upper:  # more leaves than errors need
+            model, counted = trees[-1].model, trees[-1].upper
         trees.append(FrontTree(place + 1, model, counted, min(lower[place], counted)))
     stats = Stats(
         seconds=found["seconds"],

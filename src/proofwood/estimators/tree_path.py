@@ -1,0 +1,433 @@
+"""``optimal_tree_path``: the best tree for every number of leaves, and so for every price of a leaf, in one search.
+
+Why so: decisions/0098-fronts-by-leaves.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from copy import copy
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import _safe_indexing
+
+from proofwood.arguments import is_integer
+from proofwood.data.schema import forms_of
+from proofwood.engines.trees.front import MOST_LEAVES, Front, FrontTree, most_leaves, solve_front
+from proofwood.estimators.base import fit_within
+from proofwood.estimators.choice import Rule, choose
+from proofwood.estimators.classifier import ClassRows
+from proofwood.estimators.folds import folds_of
+from proofwood.estimators.input import features_and_labels, target_name, with_row_index
+from proofwood.estimators.optimal_tree import OptimalTreeClassifier
+from proofwood.estimators.parameters import seconds_of
+from proofwood.estimators.tree_learner import PosedTree
+from proofwood.exceptions import DataWarning, OptimalityWarning
+from proofwood.hints import parameter
+from proofwood.jobs import jobs_of
+from proofwood.model.node_table import FloatArray
+from proofwood.problem.objectives import TreeCost, proof, share_of
+from proofwood.problem.tree import TreeProblem, check_depth
+from proofwood.result import Limits, Result, Status, figure
+from proofwood.show.front import plot_front
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FOR_FOLDS = 0.5
+"""Share of the time limit that is kept for fronts on folds."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TreeOfPath:
+    """The best tree found of at most so many leaves.
+
+    Parameters
+    ----------
+    leaves : the most leaves that it may have
+    n_leaves : the leaves that it has
+    errors : weight of the wrong training rows
+    lower_bound : no tree of at most so many leaves, of the depth of the path, has fewer
+    optimal : whether both are equal
+    alphas : the least and the greatest price of a leaf for which it is proved to be the best tree of the path; None if
+        there is none, or a single one at which another tree costs as little
+    fold_errors : (n_folds,) shares of wrong held-out rows, of the trees of as many leaves on folds; empty without folds
+    """
+
+    leaves: int
+    n_leaves: int
+    errors: float
+    lower_bound: float
+    optimal: bool
+    alphas: tuple[float, float] | None
+    fold_errors: FloatArray
+
+
+class TreePath:
+    """The best trees by their number of leaves. :func:`optimal_tree_path` makes it.
+
+    It is a sequence of :class:`TreeOfPath`: ``path[0]`` is the single leaf, ``path[3]`` has at most four leaves.
+
+    Attributes
+    ----------
+    chosen : int or None
+        With folds: the fewest leaves whose mean error on held-out rows is within one standard error of the least.
+    seconds : float
+        How long the search on all rows took.
+    """
+
+    def __init__(
+        self, learner: OptimalTreeClassifier, rows: ClassRows, posed: PosedTree, front: Front, folds: FloatArray | None
+    ) -> None:
+        self._learner, self._rows, self._posed, self._front = learner, rows, posed, front
+        self.seconds = front.stats.seconds
+        self._held_out = folds
+        self._trees = tuple(self._tree(tree) for tree in front.trees)
+        self.chosen: int | None = None
+        if folds is not None:
+            rule = Rule.ONE_SE if folds.shape[1] > 1 else Rule.BEST
+            leaves = np.arange(1.0, folds.shape[0] + 1)
+            self.chosen = choose(-folds, leaves, rule).chosen + 1
+
+    def __len__(self) -> int:
+        return len(self._trees)
+
+    def __iter__(self) -> Iterator[TreeOfPath]:
+        return iter(self._trees)
+
+    def __getitem__(self, place: int) -> TreeOfPath:
+        return self._trees[place]
+
+    def __repr__(self) -> str:
+        proved = sum(tree.optimal for tree in self)
+        return f"<TreePath: 1 to {len(self)} leaves, {proved} of {len(self)} proved>"
+
+    @property
+    def _total(self) -> float:
+        return float(self._posed.problem.real_weights.sum())
+
+    def _tree(self, tree: FrontTree) -> TreeOfPath:
+        told = self._proof_of(tree)
+        low, high = self._prices(tree)
+        exact = self._posed.problem.cost.exact
+        return TreeOfPath(
+            tree.leaves,
+            tree.model.n_leaves,
+            told.objective,
+            told.lower_bound,
+            told.status is Status.OPTIMAL,
+            (float(low), float(high)) if low < high and tree.model.n_leaves == tree.leaves and exact else None,
+            np.empty(0) if self._held_out is None else self._held_out[tree.leaves - 1],
+        )
+
+    def _prices(self, tree: FrontTree) -> tuple[Fraction, Fraction]:
+        """The prices, as shares, from which on fewer errors are not worth a leaf, and up to which they are."""
+        cost = self._posed.problem.cost
+        unit = cost.error_price * cost.total
+        low, high = Fraction(0), Fraction(1)
+        for other in self._front.trees:
+            more = other.leaves - tree.leaves
+            if more > 0:
+                low = max(low, Fraction(tree.upper - other.lower, unit * more))
+            elif more < 0:
+                high = min(high, Fraction(other.lower - tree.upper, -more * unit))
+        return low, high
+
+    def _proof_of(self, tree: FrontTree) -> Any:
+        problem = self._posed.problem
+        complete = self._front.stats.stopped_by is None
+        return proof(problem.cost, tree.upper, tree.lower, lambda: problem.real_cost(tree.model), complete=complete)
+
+    def at(self, leaves: int | None = None, *, alpha: float | None = None) -> OptimalTreeClassifier:
+        """The best tree of a number of leaves, or at a price of a leaf, as a fitted classifier with its proof.
+
+        Parameters
+        ----------
+        leaves : the most leaves; None with folds and without ``alpha``: the chosen number
+        alpha : price of each leaf beyond the first, as a share of the total weight: the tree costs least among all trees
+            of the depth and the leaves of the path
+        """
+        if alpha is not None and leaves is not None:
+            raise ValueError("leaves and alpha are both given: pass one")
+        if alpha is not None:
+            return self._at_price(alpha)
+        leaves = self.chosen if leaves is None else leaves
+        if leaves is None:
+            raise ValueError("pass a number of leaves, or alpha: only a path with cv chooses a number")
+        if not is_integer(leaves) or not 1 <= leaves <= len(self):
+            raise ValueError(f"leaves={leaves!r}: expected an integer from 1 to {len(self)}")
+        tree = self._front.trees[leaves - 1]
+        return self._fitted(self._posed.problem, tree, tree.upper, tree.lower, max_leaf_nodes=leaves)
+
+    def _at_price(self, alpha: float) -> OptimalTreeClassifier:
+        share = share_of(alpha)
+        if not 0 <= share <= 1:
+            raise ValueError(f"{parameter('alpha', alpha)}: expected a share, from 0 to 1")
+        learner = copy(self._learner).set_params(alpha=alpha)
+        problem = learner._posed(self._posed.views, self._rows).problem
+        of_path, cost = self._posed.problem.cost, problem.cost
+        assert isinstance(of_path, TreeCost)
+        assert isinstance(cost, TreeCost)
+
+        def priced(errors: int, leaves: int) -> int:
+            return cost.of_tree(errors // of_path.error_price, leaves)
+
+        best = min(self._front.trees, key=lambda tree: (problem.integer_cost(tree.model), tree.leaves))
+        lower = min(priced(tree.lower, tree.leaves) for tree in self._front.trees)
+        upper = problem.integer_cost(best.model)
+        return self._fitted(problem, best, upper, min(lower, upper), alpha=alpha)
+
+    def _fitted(
+        self, problem: TreeProblem, tree: FrontTree, upper: int, lower: int, **parameters: Any
+    ) -> OptimalTreeClassifier:
+        complete = self._front.stats.stopped_by is None
+        told = proof(problem.cost, upper, lower, lambda: problem.real_cost(tree.model), complete=complete)
+        learner = copy(self._learner).set_params(**parameters)
+        posed = replace(self._posed, problem=problem)
+        result = Result(
+            posed.lifted(tree.model),
+            told.objective,
+            problem.cost.name,
+            told.lower_bound,
+            told.status,
+            self._front.stats,
+        )
+        learner._take_result(result, posed, self._rows)
+        learner._finish(posed)
+        return learner
+
+    def to_frame(self) -> pl.DataFrame:
+        """A polars data frame with one row per number of leaves.
+
+        Columns: ``leaves``, ``n_leaves``, ``errors``, ``lower_bound``, ``optimal``, ``alpha_from`` and ``alpha_to``
+        (null if the tree is the best one for no price); with folds ``held_out``, the mean share of wrong held-out rows,
+        and ``standard_error``.
+        """
+        import polars as pl  # start-up time: a path needs no frame
+
+        found: dict[str, Any] = {
+            name: [getattr(tree, name) for tree in self]
+            for name in ("leaves", "n_leaves", "errors", "lower_bound", "optimal")
+        }
+        for place, name in enumerate(("alpha_from", "alpha_to")):
+            values = [None if tree.alphas is None else tree.alphas[place] for tree in self]
+            found[name] = pl.Series(name, values, dtype=pl.Float64)
+        if self._held_out is not None:
+            n_folds = self._held_out.shape[1]
+            found["held_out"] = self._held_out.mean(axis=1)
+            spread = self._held_out.std(axis=1, ddof=1) / np.sqrt(n_folds) if n_folds > 1 else [None] * len(self)
+            found["standard_error"] = pl.Series("standard_error", spread, dtype=pl.Float64)
+        return pl.DataFrame(found)
+
+    def summary(self) -> str:
+        """One line for each number of leaves."""
+        lines = []
+        for tree in self:
+            line = f"{tree.leaves:2d} leaves: {figure(tree.errors)} wrong"
+            line += ", proved" if tree.optimal else f", at least {figure(tree.lower_bound)}"
+            if tree.fold_errors.size:
+                line += f"; held-out rows {tree.fold_errors.mean():.2%}"
+            if tree.alphas is not None:
+                line += f"; best for alpha {tree.alphas[0]:.4g} to {tree.alphas[1]:.4g}"
+            lines.append(line + (" (chosen)" if tree.leaves == self.chosen else ""))
+        return "\n".join(lines)
+
+    def plot(self, ax: Any = None, *, figsize: tuple[float, float] | None = None, title: str | None = None) -> Any:
+        """Draw errors over the number of leaves with matplotlib, and return the axes.
+
+        Parameters
+        ----------
+        ax : axes to draw on; None makes a new figure
+        figsize : width and height of a new figure in inches
+        title : line above the picture; by default the depth, and how much is proved
+        """
+        proved = sum(tree.optimal for tree in self)
+        default = f"trees of depth at most {self._posed.problem.max_depth}: {proved} of {len(self)} proved optimal"
+        return plot_front(
+            np.array([tree.errors for tree in self]) / self._total,
+            np.array([tree.lower_bound for tree in self]) / self._total,
+            self._held_out,
+            chosen=None if self.chosen is None else self.chosen - 1,
+            ax=ax,
+            figsize=figsize,
+            title=default if title is None else title,
+        )
+
+
+def optimal_tree_path(
+    X: Any,
+    y: Any,
+    *,
+    max_depth: int = 3,
+    max_leaf_nodes: int | None = None,
+    cv: Any = None,
+    groups: Any = None,
+    random_state: int | None = 0,
+    min_samples_leaf: int = 1,
+    min_weight_fraction_leaf: float = 0.0,
+    sample_weight: npt.ArrayLike | None = None,
+    class_weight: str | Mapping[Any, float] | None = None,
+    drop: Any = None,
+    time_limit: float | None = 60.0,
+    memory_limit: int | str | None = None,
+    n_jobs: int | None = None,
+) -> TreePath:
+    """The tree of fewest errors for every number of leaves, and so for every price of a leaf, in one search.
+
+    Parameters
+    ----------
+    X : (n_samples, n_features) an array, or a pandas or polars frame, of finite numbers, text, categories, dates or
+        times; values may be missing. Of a column of text, sets of levels are candidates as for leaves with a minimum.
+    y : (n_samples,) labels of any type that can be sorted
+    max_depth : int, default 3
+        Most tests on a path from the root to a leaf.
+    max_leaf_nodes : int from 1 to 17, or None
+        The most leaves; None: as many as the depth permits, at most 17.
+    cv : int, splitter or iterable of (train, test), or None
+        With folds, a path is searched on the training rows of each, and its trees predict the rows that it holds out.
+        None: no folds.
+    groups : (n_samples,) group of each row; no fold divides a group
+    random_state : int or None, default 0
+        Seed of the shuffling of folds.
+    min_samples_leaf : int, default 1
+        Least number of rows per leaf, without weights.
+    min_weight_fraction_leaf : float in [0, 0.5], default 0.0
+        Least share of the total weight per leaf.
+    sample_weight : (n_samples,) weight of each row, at least 0; rows of weight 0 are ignored
+    class_weight : dict from label to weight, "balanced" or None
+        Factor for the weight of each row of a class.
+    drop : list of indices or names, boolean mask, or None
+        Columns that no tree tests.
+    time_limit : float or None, default 60.0
+        Seconds for all searches; with folds, half of it is kept for them. Where it is over, trees in hand and bounds
+        are returned.
+    memory_limit : int, str or None, default None
+        Most memory that the search may add to the process, in bytes or as text such as "4GB".
+    n_jobs : int or None
+        Threads of a search. With several, which of equally good trees is found may differ.
+
+    Returns
+    -------
+    TreePath
+
+    Raises
+    ------
+    ValueError
+        On parameters or data that cannot be used; the message says what to do.
+
+    Warns
+    -----
+    OptimalityWarning
+        If a limit ended a search before its proof.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from proofwood import optimal_tree_path
+    >>> X, y = load_iris(return_X_y=True)
+    >>> path = optimal_tree_path(X, y, max_depth=2)
+    >>> [int(tree.errors) for tree in path]
+    [100, 50, 6, 6]
+    >>> path.at(leaves=3).get_n_leaves(), path.at(alpha=0.5).get_n_leaves()
+    (3, 1)
+    """
+    started = time.monotonic()
+    check_depth(max_depth)
+    learner = OptimalTreeClassifier(
+        max_depth,
+        max_leaf_nodes=most_leaves(max_depth) if max_leaf_nodes is None else max_leaf_nodes,
+        min_samples_leaf=min_samples_leaf,
+        min_weight_fraction_leaf=min_weight_fraction_leaf,
+        class_weight=class_weight,
+        drop=drop,
+        time_limit=time_limit,
+        memory_limit=memory_limit,
+        n_jobs=n_jobs,
+    )
+    learner._check_shared_parameters()
+    with fit_within(memory_limit):
+        name = target_name(y)
+        X, labels = features_and_labels(X, y)
+        X = with_row_index(X)
+        rows = learner._read_rows(X, labels, sample_weight)
+        learner.target_name_ = name
+        posed = learner._problem(rows)
+        most = min(most_leaves(max_depth), learner.max_leaf_nodes or MOST_LEAVES)
+        learner.set_params(max_leaf_nodes=most)
+        whole = seconds_of(time_limit, rows.columns.size)
+        end = None if whole is None else started + whole
+        first = end if end is None or cv is None or whole is None else end - FOR_FOLDS * whole
+        front = _front(posed.problem, most, first, learner)
+        held_out = None
+        if cv is not None:
+            named = np.asarray(rows.classes[rows.codes])
+            folds = folds_of(cv, X, named, groups, random_state, rows.columns)
+            weights = None if sample_weight is None else np.asarray(sample_weight, float)
+            held_out = _on_folds(learner, X, named, weights, folds, most, end)
+    path = TreePath(learner, rows, posed, front, held_out)
+    _warn_of_unproved(path)
+    return path
+
+
+def _front(problem: TreeProblem, most: int, end: float | None, learner: OptimalTreeClassifier) -> Front:
+    """The front, whose leaves hold the least weight without rounding."""
+
+    def searched(problem: TreeProblem) -> Front:
+        seconds = None if end is None else max(0.0, end - time.monotonic())
+        return solve_front(problem, most, limits=Limits(seconds=seconds, threads=jobs_of(learner.n_jobs)))
+
+    front, share = searched(problem), learner.min_weight_fraction_leaf
+    if all(problem.holds_leaves(tree.model, share) for tree in front.trees):
+        return front
+    # Bounds of trees whose leaves may be slightly lighter hold for those with a stricter limit, too.
+    assert isinstance(problem.cost, TreeCost)
+    sure = searched(replace(problem, min_leaf_weight=problem.cost.leaf_weight(share, surely=True)))
+    both = zip(front.trees, sure.trees, strict=True)
+    trees = tuple(replace(found, lower=min(first.lower, found.upper)) for first, found in both)
+    return replace(sure, trees=trees)
+
+
+def _on_folds(
+    learner: OptimalTreeClassifier,
+    X: Any,
+    labels: npt.NDArray[Any],
+    weights: FloatArray | None,
+    folds: list[Any],
+    most: int,
+    end: float | None,
+) -> FloatArray:
+    """(most, n_folds) share of the weight that the trees of a path on each fold get wrong where it holds out rows."""
+    wrong = np.zeros((most, len(folds)))
+    for place, (train, test) in enumerate(folds):
+        reader = copy(learner).set_params(written_as=forms_of(learner.schema_))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # warnings about columns are raised once, for all rows
+            rows = reader._read_rows(
+                _safe_indexing(X, train), labels[train], None if weights is None else weights[train]
+            )
+        posed = reader._problem(rows)
+        now = time.monotonic()
+        until = None if end is None else now + (end - now) / (len(folds) - place)
+        path = TreePath(reader, rows, posed, _front(posed.problem, most, until, learner), None)
+        held_out, answers = _safe_indexing(X, test), labels[test]
+        for leaves in range(1, most + 1):
+            missed = path.at(leaves).predict(held_out) != answers
+            wrong[leaves - 1, place] = np.average(missed, weights=None if weights is None else weights[test])
+    return wrong
+
+
+def _warn_of_unproved(path: TreePath) -> None:
+    open_ones = [tree.leaves for tree in path if not tree.optimal]
+    if path._front.stats.stopped_by is not None and open_ones:
+        warnings.warn(
+            f"the search was stopped by {path._front.stats.stopped_by}: trees of {min(open_ones)} leaves and more may "
+            f"have fewer errors, down to their lower bounds. Raise {parameter('time_limit')}, or take a smaller max_depth",
+            OptimalityWarning,
+            stacklevel=3,
+        )

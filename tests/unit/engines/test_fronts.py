@@ -1,0 +1,139 @@
+"""Fronts by leaves: every number of leaves by brute force, with leaf minima, stops, threads and switches of rules."""
+
+from __future__ import annotations
+
+import time
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from proofwood.engines.trees import SearchOptions, solve
+from proofwood.engines.trees.front import MOST_LEAVES, Front, most_leaves, solve_front, solve_leaves
+from proofwood.problem.targets import Gini
+from proofwood.problem.tree import TreeProblem
+from proofwood.result import Limits, Status
+
+RULES = ("similarity", "interval_shrinking", "sub_interval", "depth_two", "coarse", "cache", "feature_bounds")
+INFINITE = 10**12
+
+
+def fewest(problem: TreeProblem, most: int) -> list[int]:
+    """Least integer weight wrong of trees of at most 1, 2, ... ``most`` leaves, by trying every tree."""
+    X, codes, weights = problem.X, problem.codes.tolist(), problem.weights.tolist()
+
+    @cache
+    def best(rows: tuple[int, ...], depth: int) -> tuple[int, ...]:
+        mass = [0] * problem.n_classes
+        for row in rows:
+            mass[codes[row]] += weights[row]
+        held = len(rows) >= problem.min_samples_leaf and sum(mass) >= problem.min_leaf_weight
+        found = [sum(mass) - max(mass) if held else INFINITE] * most
+        sides = set()
+        for column in range(problem.n_features) if depth else ():
+            for cut in {X[row, column] for row in rows}:
+                sides.add(tuple(row for row in rows if X[row, column] <= cut))
+        for side in sides:
+            if len(side) == len(rows):
+                continue
+            low, high = best(side, depth - 1), best(tuple(row for row in rows if row not in side), depth - 1)
+            for a in range(1, most):
+                for b in range(1, most - a + 1):
+                    found[a + b - 1] = min(found[a + b - 1], low[a - 1] + high[b - 1])
+        return tuple(min(found[:leaves]) for leaves in range(1, most + 1))
+
+    return list(best(tuple(range(problem.n_rows)), problem.depth))
+
+
+def a_problem(rng: np.random.Generator, **limits: Any) -> TreeProblem:
+    n_rows, n_classes = int(rng.integers(3, 13)), int(rng.integers(2, 5))
+    X = rng.integers(0, int(rng.integers(2, 9)), (n_rows, int(rng.integers(1, 4)))).astype(float)
+    weights = rng.integers(1, 6, n_rows) if rng.random() < 0.5 else None
+    codes = rng.integers(0, n_classes, n_rows)
+    given = {"max_depth": int(rng.integers(0, 5))} | limits
+    return TreeProblem.from_arrays(X, codes, n_classes=n_classes, sample_weight=weights, **given)
+
+
+def checked(problem: TreeProblem, front: Front) -> None:
+    """Every tree has the leaves and the depth that it may have, and the cost that is told."""
+    for tree in front.trees:
+        assert tree.model.n_leaves <= tree.leaves
+        assert tree.model.depth <= problem.depth
+        assert problem.target.integer_loss(tree.model, problem.X, problem.weights) == tree.upper
+        assert tree.lower <= tree.upper
+
+
+@pytest.mark.parametrize("minimum", [{}, {"min_samples_leaf": 2}, {"min_weight_fraction_leaf": 0.2}])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_each_number_of_leaves_by_brute_force(minimum: dict[str, Any], threads: int) -> None:
+    rng = np.random.default_rng(threads)
+    for _ in range(60):
+        problem = a_problem(rng, **minimum)
+        rules = SearchOptions(**{name: bool(rng.random() < 0.7) for name in RULES})
+        front = solve_front(problem, options=rules, limits=Limits(threads=threads))
+        checked(problem, front)
+        costs = fewest(problem, most_leaves(problem.depth))
+        assert [tree.upper for tree in front.trees] == costs
+        assert [tree.lower for tree in front.trees] == costs
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_no_rule_changes_a_front(rule: str) -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(15):
+        problem = a_problem(rng, max_depth=3)
+        both = [solve_front(problem, options=SearchOptions(**{rule: on})) for on in (True, False)]
+        assert len({tuple((tree.upper, tree.lower) for tree in front.trees) for front in both}) == 1
+
+
+def test_the_best_tree_of_few_leaves_with_a_price() -> None:
+    rng = np.random.default_rng(7)
+    for _ in range(80):
+        problem = a_problem(rng, alpha=float(rng.choice([0, 0.02, 0.1])))
+        leaves = int(rng.integers(1, most_leaves(problem.depth) + 1))
+        result = solve_leaves(problem, leaves)
+        costs = fewest(problem, leaves)
+        price, error = problem.cost.leaf_price, problem.cost.error_price
+        best = min(error * cost + price * place for place, cost in enumerate(costs))
+        assert result.model is not None
+        assert result.status is Status.OPTIMAL
+        assert result.model.n_leaves <= leaves
+        assert problem.integer_cost(result.model) == best
+
+
+def test_the_last_tree_is_that_of_the_search_without_leaves() -> None:
+    rng = np.random.default_rng(3)
+    X, codes = rng.normal(size=(300, 4)), rng.integers(0, 3, 300)
+    problem = TreeProblem.from_arrays(X, codes, max_depth=3)
+    front, plain = solve_front(problem), solve(problem)
+    checked(problem, front)
+    assert plain.model is not None
+    assert front.trees[-1].upper == front.trees[-1].lower == problem.integer_cost(plain.model)
+
+
+def test_a_stop_leaves_trees_and_bounds() -> None:
+    rng = np.random.default_rng(4)
+    X, codes = rng.normal(size=(3000, 8)), rng.integers(0, 2, 3000)
+    problem = TreeProblem.from_arrays(X, codes, max_depth=4)
+    began = time.monotonic()
+    front = solve_front(problem, limits=Limits(seconds=0.3))
+    assert time.monotonic() - began < 5
+    checked(problem, front)
+    assert front.stats.stopped_by == "time_limit"
+    assert front.trees[0].upper == front.trees[0].lower
+    whole = solve_front(TreeProblem.from_arrays(X[:, :1], codes, max_depth=1))
+    assert all(tree.lower <= whole.trees[1].upper for tree in front.trees[1:])
+    cut = solve_leaves(problem, 9, limits=Limits(seconds=0.2))
+    assert cut.status is Status.FEASIBLE
+    assert cut.lower_bound < cut.objective
+
+
+def test_what_is_not_searched_is_refused() -> None:
+    X, codes = np.arange(6.0).reshape(3, 2), np.array([0, 1, 0])
+    with pytest.raises(ValueError, match="columns that are not tested by sets"):
+        solve_front(TreeProblem.from_arrays(X, codes, by_sets=[0]))
+    with pytest.raises(ValueError, match="fronts by leaves are of classes"):
+        solve_front(TreeProblem.by_sums(X, codes, partial(Gini, n_classes=2)))
+    with pytest.raises(ValueError, match=f"expected an integer from 1 to {MOST_LEAVES}"):
+        solve_front(TreeProblem.from_arrays(X, codes), MOST_LEAVES + 1)

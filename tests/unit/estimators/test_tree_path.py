@@ -1,0 +1,121 @@
+"""``optimal_tree_path``: the same trees as single fits, prices, folds, stops and the picture."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import StratifiedKFold
+
+from proofwood import OptimalityWarning, OptimalTreeClassifier, optimal_tree_path
+from proofwood.estimators.tree_path import TreePath
+from proofwood.result import Status
+
+RNG = np.random.default_rng(1)
+X = RNG.normal(size=(160, 3))
+Y = np.array(["no", "yes"])[((X[:, 0] > 0.3) ^ (X[:, 1] > 0) ^ (RNG.random(160) < 0.15)).astype(int)]
+
+
+@pytest.fixture(scope="module")
+def path() -> TreePath:
+    return optimal_tree_path(X, Y, max_depth=3)
+
+
+def test_each_tree_is_that_of_its_own_fit(path: TreePath) -> None:
+    assert len(path) == 8
+    for tree in path:
+        alone = OptimalTreeClassifier(3, max_leaf_nodes=tree.leaves).fit(X, Y)
+        fitted = path.at(tree.leaves)
+        assert tree.errors == tree.lower_bound == alone.objective_ == fitted.objective_ == fitted.recount(X, Y)
+        assert tree.optimal
+        assert fitted.status_ is Status.OPTIMAL
+        assert fitted.get_n_leaves() == tree.n_leaves <= tree.leaves
+        assert fitted.result_.scope == alone.result_.scope
+        assert fitted._claim() == alone._claim()
+
+
+def test_at_each_price_it_is_the_tree_of_a_fit_with_this_price(path: TreePath) -> None:
+    for alpha in (0.0, 0.003, 0.01, 0.02, 0.05, 0.2, 1.0):
+        alone, fitted = OptimalTreeClassifier(3, alpha=alpha).fit(X, Y), path.at(alpha=alpha)
+        assert fitted.objective_ == alone.objective_ == fitted.lower_bound_ == fitted.recount(X, Y)
+        assert fitted.status_ is Status.OPTIMAL
+        assert fitted.alpha == alpha
+
+
+def test_within_its_prices_a_tree_is_the_best_one(path: TreePath) -> None:
+    told = [tree for tree in path if tree.alphas is not None]
+    assert told[0].alphas[1] == 1
+    assert told[-1].alphas[0] == 0
+    for smaller, larger in zip(told, told[1:], strict=False):
+        assert smaller.alphas[0] == larger.alphas[1]
+    for tree in told:
+        middle = sum(tree.alphas) / 2
+        assert OptimalTreeClassifier(3, alpha=middle).fit(X, Y).get_n_leaves() == tree.n_leaves
+
+
+def test_weights_minima_and_text() -> None:
+    table = pd.DataFrame({"kind": np.array(list("abc"))[RNG.integers(0, 3, 160)], "x": X[:, 0], "y": X[:, 1]})
+    weights = RNG.integers(1, 5, 160) / 3
+    given: dict[str, Any] = {"min_samples_leaf": 5, "min_weight_fraction_leaf": 0.05}
+    path = optimal_tree_path(table, Y, sample_weight=weights, max_depth=2, **given)
+    for tree in path:
+        alone = OptimalTreeClassifier(2, max_leaf_nodes=tree.leaves, **given).fit(table, Y, weights)
+        assert tree.errors == pytest.approx(alone.objective_)
+        assert path.at(tree.leaves).recount(table, Y, weights) == pytest.approx(tree.errors)
+
+
+def test_folds_count_what_single_trees_get_wrong() -> None:
+    folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, Y))
+    path = optimal_tree_path(X, Y, max_depth=2, cv=folds)
+    train, test = folds[1]
+    by_hand = [optimal_tree_path(X[train], Y[train], max_depth=2).at(k).predict(X[test]) for k in range(1, 5)]
+    assert [tree.fold_errors[1] for tree in path] == [np.mean(wrong != Y[test]) for wrong in by_hand]
+    assert path.chosen in range(1, 5)
+    assert path.at().get_n_leaves() == path[path.chosen - 1].n_leaves
+    assert "(chosen)" in path.summary()
+
+
+def test_table_and_picture(path: TreePath) -> None:
+    frame = path.to_frame()
+    assert frame["leaves"].to_list() == list(range(1, 9))
+    assert frame["errors"].to_list() == [tree.errors for tree in path]
+    ax = path.plot()
+    assert ax.get_title(loc="left") == "trees of depth at most 3: 8 of 8 proved optimal"
+    assert ax.get_xlabel() == "leaves, at most"
+    assert optimal_tree_path(X, Y, max_depth=1, cv=2).plot().get_legend() is not None
+
+
+def test_a_stop_is_told_and_bounds_hold() -> None:
+    X, y = RNG.normal(size=(3000, 8)), RNG.integers(0, 2, 3000)
+    with pytest.warns(OptimalityWarning, match="stopped by time_limit"):
+        path = optimal_tree_path(X, y, max_depth=4, time_limit=0.5)
+    assert not path[-1].optimal
+    assert path[-1].lower_bound < path[-1].errors
+    fitted = path.at(leaves=16)
+    assert fitted.status_ is Status.FEASIBLE
+    assert (fitted.lower_bound_, fitted.objective_) == (path[-1].lower_bound, path[-1].errors)
+    assert path.at(alpha=0.001).lower_bound_ <= path.at(alpha=0.001).objective_
+
+
+def test_what_is_refused(path: TreePath) -> None:
+    with pytest.raises(ValueError, match="expected an integer from 1 to 8"):
+        path.at(leaves=9)
+    with pytest.raises(ValueError, match="both given"):
+        path.at(2, alpha=0.1)
+    with pytest.raises(ValueError, match="only a path with cv"):
+        path.at()
+    with pytest.raises(ValueError, match="expected an integer from 1 to 17"):
+        optimal_tree_path(X, Y, max_leaf_nodes=0)
+    with pytest.raises(ValueError, match="is not a depth"):
+        optimal_tree_path(X, Y, max_depth=-1)
+
+
+def test_one_class_is_a_leaf() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path = optimal_tree_path(X, np.zeros(160), max_depth=2)
+    assert [tree.errors for tree in path] == [0, 0, 0, 0]
+    assert path.at(alpha=0.1).get_n_leaves() == 1
