@@ -5,7 +5,7 @@ Why so: decisions/0098-fronts-by-leaves.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,13 +15,10 @@ from proofwood.estimators.fair_trees import tree_constraints
 from proofwood.hints import parameter
 from proofwood.language import gettext, marked
 
-if TYPE_CHECKING:
-    from proofwood.estimators.optimal_tree import OptimalTreeClassifier
-
 FEW_LEAVES = marked("trees of at most %(leaves)s leaves")
 
 
-def check_leaves(learner: OptimalTreeClassifier) -> None:
+def check_leaves(learner: Any) -> None:
     """Raise ValueError unless ``max_leaf_nodes`` is a number of leaves that goes with the other parameters."""
     most, depth = learner.max_leaf_nodes, learner.max_depth
     if most is None:
@@ -59,7 +56,7 @@ def depth_of(most: int | None, depth: int | None) -> int | None:
     return most - 1 if most is not None and depth is None else depth
 
 
-def claimed(learner: OptimalTreeClassifier, leaves: int) -> str:
+def claimed(learner: Any, leaves: int) -> str:
     """What is proved of an optimal tree."""
     depth = learner.max_depth
     if learner.result_.unit == "errors":

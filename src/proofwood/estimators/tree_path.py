@@ -150,8 +150,8 @@ class TreePath:
         Parameters
         ----------
         leaves : the most leaves; None with folds and without ``alpha``: the chosen number
-        alpha : price of each leaf beyond the first, as a share of the total weight: the tree costs least among all trees
-            of the depth and the leaves of the path
+        alpha : price of each leaf beyond the first, as a share of the total weight: the tree costs least among all
+            trees of the depth and the leaves of the path
         """
         if alpha is not None and leaves is not None:
             raise ValueError("leaves and alpha are both given: pass one")
@@ -167,7 +167,7 @@ class TreePath:
 
     def _at_price(self, alpha: float) -> OptimalTreeClassifier:
         share = share_of(alpha)
-        if not 0 <= share <= 1:
+        if share is None or not 0 <= share <= 1:
             raise ValueError(f"{parameter('alpha', alpha)}: expected a share, from 0 to 1")
         learner = copy(self._learner).set_params(alpha=alpha)
         problem = learner._posed(self._posed.views, self._rows).problem
@@ -188,7 +188,7 @@ class TreePath:
     ) -> OptimalTreeClassifier:
         complete = self._front.stats.stopped_by is None
         told = proof(problem.cost, upper, lower, lambda: problem.real_cost(tree.model), complete=complete)
-        learner = copy(self._learner).set_params(**parameters)
+        learner: OptimalTreeClassifier = copy(self._learner).set_params(**parameters)
         posed = replace(self._posed, problem=problem)
         result = Result(
             posed.lifted(tree.model),
@@ -229,7 +229,7 @@ class TreePath:
         """One line for each number of leaves."""
         lines = []
         for tree in self:
-            line = f"{tree.leaves:2d} leaves: {figure(tree.errors)} wrong"
+            line = f"{tree.leaves:2d} {'leaf:  ' if tree.leaves == 1 else 'leaves:'} {figure(tree.errors)} wrong"
             line += ", proved" if tree.optimal else f", at least {figure(tree.lower_bound)}"
             if tree.fold_errors.size:
                 line += f"; held-out rows {tree.fold_errors.mean():.2%}"
@@ -427,7 +427,8 @@ def _warn_of_unproved(path: TreePath) -> None:
     if path._front.stats.stopped_by is not None and open_ones:
         warnings.warn(
             f"the search was stopped by {path._front.stats.stopped_by}: trees of {min(open_ones)} leaves and more may "
-            f"have fewer errors, down to their lower bounds. Raise {parameter('time_limit')}, or take a smaller max_depth",
+            f"have fewer errors, down to their lower bounds. Raise {parameter('time_limit')}, or take a smaller "
+            "max_depth",
             OptimalityWarning,
             stacklevel=3,
         )

@@ -54,7 +54,7 @@ def require_errors(model: OptimalTreeClassifier, question: str) -> None:
 
 
 def limited_by(model: OptimalTreeClassifier) -> str | None:
-    """The parameter that limits the search to trees with an order of classes, of few leaves, or with limits on rates."""
+    """The parameter that limits the search to trees of few leaves, an order of classes, or limits on rates; or None."""
     if model._most_leaves is not None:
         return "max_leaf_nodes"
     if any(directions_of(model.monotonic_cst, model.schema_)):

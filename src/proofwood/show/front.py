@@ -54,11 +54,21 @@ def plot_front(
     if held_out is not None:
         means, n_folds = held_out.mean(axis=1), held_out.shape[1]
         spread = held_out.std(axis=1, ddof=1) / np.sqrt(n_folds) if n_folds > 1 else np.zeros_like(means)
-        style = {"marker": "s", "markersize": 4, "linewidth": 1.4, "elinewidth": 0.9, "capsize": 2}
-        ax.errorbar(leaves, means, spread, color=of_folds, label=gettext("held-out rows"), **style)
+        ax.errorbar(
+            leaves,
+            means,
+            spread,
+            color=of_folds,
+            marker="s",
+            markersize=4,
+            linewidth=1.4,
+            elinewidth=0.9,
+            capsize=2,
+            label=gettext("held-out rows"),
+        )
         if chosen is not None:
-            ring = {"markersize": 12, "markerfacecolor": "none", "color": INK, "zorder": 5}
-            ax.plot(leaves[chosen], means[chosen], "o", label=gettext("chosen"), **ring)
+            at = (leaves[chosen], means[chosen])
+            ax.plot(*at, "o", markersize=12, markerfacecolor="none", color=INK, zorder=5, label=gettext("chosen"))
     ax.set_xticks(leaves)
     ax.set_ylim(bottom=0)
     ax.set_xlabel(gettext("leaves, at most"))

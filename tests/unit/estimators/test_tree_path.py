@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ def test_within_its_prices_a_tree_is_the_best_one(path: TreePath) -> None:
     told = [tree for tree in path if tree.alphas is not None]
     assert told[0].alphas[1] == 1
     assert told[-1].alphas[0] == 0
-    for smaller, larger in zip(told, told[1:], strict=False):
+    for smaller, larger in pairwise(told):
         assert smaller.alphas[0] == larger.alphas[1]
     for tree in told:
         middle = sum(tree.alphas) / 2
