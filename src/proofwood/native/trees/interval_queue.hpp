@@ -76,9 +76,9 @@ class IntervalQueue {
   // Thresholds strictly between two points that a tree cheaper than `limit` may still use. False if there are none.
   bool between(int below, int above, i64 limit, Interval& interval);
   void add_between(int below, int above, i64 limit);
-  void add_point(int at, i64 limit);        // a threshold of which only bounds are known
-  void add(Interval interval, i64 limit);   // what the rules leave of an interval
-  void put_back(Interval interval);         // as it is, but for what is not searched
+  void add_point(int at, i64 limit);       // a threshold of which only bounds are known
+  void add(Interval interval, i64 limit);  // what the rules leave of an interval
+  void put_back(Interval interval);        // as it is, but for what is not searched
   // What is left of a taken interval between two of its points.
   void add_part(const Interval& taken, int below, int above, i64 limit);
 
