@@ -423,7 +423,7 @@ bool Search::take_up() {
     shared_.run.offer(upper, plan);
   }
   shared_.run.prove(known->lower);
-  told_ = shared_.run.state();
+  told_ = {known->upper, known->lower};  // in the file; this run may know more
   canonical_ = known->done && known->canonical;
   done_ = told_done_ = known->done;
   return known->done;
