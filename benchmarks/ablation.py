@@ -158,7 +158,7 @@ def _render(table: Table, page: Path) -> Path:
         "batches do not depend on the load of the machine, only on how many splits a batch holds, which its "
         "instruction set decides (32 with AVX-512, 16 with AVX2). CPU seconds do, and say little where a search takes "
         "a tenth of a second.",
-        "\n".join(f"- `{name}`: {_explained(rule)}" for name, rule in RULES.items()),
+        "\n".join(f"- `{name}`: {_explained(RULES[name])}" for name in _measured(table)),
     ]
     for depth in sorted({int(row["depth"]) for row in table.rows}):
         blocks.append(f"## Depth {depth}")
@@ -172,6 +172,12 @@ def _render(table: Table, page: Path) -> Path:
         rows=table.rows,
         command="python -m benchmarks.ablation --depth 3",
     )
+
+
+def _measured(table: Table) -> list[str]:
+    """The rules that some search of the table was made without."""
+    without = {row["off"] for row in table.rows}
+    return [name for name in RULES if name in without]
 
 
 def _explained(rule: Rule) -> str:
@@ -206,10 +212,10 @@ def _factor(table: Table, depth: int, case: str, rule: str, measured: str) -> tu
 def _factors(table: Table, depth: int, measured: str) -> str:
     sets = list(dict.fromkeys(row["set"] for row in table.select(depth=depth)))
     rows = []
-    finished: dict[str, list[float]] = {rule: [] for rule in RULES}
+    finished: dict[str, list[float]] = {rule: [] for rule in _measured(table)}
     for case in sets:
         cells = []
-        for rule in RULES:
+        for rule in finished:
             factor = _factor(table, depth, case, rule, measured)
             if factor is None:
                 cells.append("–")
@@ -228,7 +234,7 @@ def _factors(table: Table, depth: int, measured: str) -> str:
     }
     for name, text in lines.items():
         rows.append([name, *(text(found) if found else "–" for found in finished.values())])
-    return markdown_table(("set", *RULES), rows)
+    return markdown_table(("set", *finished), rows)
 
 
 if __name__ == "__main__":

@@ -11,12 +11,12 @@ import pytest
 
 import naive_subset
 from proofwood.engines.bdd.subset.options import SubsetOptions
-from proofwood.engines.bdd.subset.search import SubsetResult, best_subset, optimal_subsets
+from proofwood.engines.bdd.subset.search import SubsetResult, best_subset, optimal_subsets, subset_errors
 from proofwood.parallel import search_file
 from proofwood.parallel.checkpoint import Record
 from proofwood.parallel.search_file import SearchFile
 from proofwood.problem.ranked import RankedRows
-from proofwood.result import Limits
+from proofwood.result import Limits, ProgressEvent
 from tests.recorded import PROBLEM, rows_of, write
 
 
@@ -193,3 +193,33 @@ def test_many_short_runs_come_to_the_answer_of_a_long_one(
         seconds *= 1.1
     same(run(rows, 5, path, options), plain)
     assert runs > 1
+
+
+def test_what_a_stopped_run_finds_before_it_reads_the_file_is_written(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (500, 40)).astype(float)
+    _, rows = RankedRows.with_tests(X, (), rng.integers(0, 2, 500), n_classes=2)
+    options = SubsetOptions(deepening=False, tree_bound=False, restarts=10_000)  # long before the file is read
+    path = tmp_path / "a"
+
+    def stop(event: ProgressEvent) -> None:
+        raise KeyboardInterrupt
+
+    def stopped_run() -> int:
+        with SearchFile(path, PROBLEM) as file:
+            found = best_subset(rows, 5, options=options, progress=stop, checkpoint=file)
+        assert found.stopped_by == "interrupt"
+        assert found.errors is not None
+        return found.errors
+
+    stopped_run()
+    (whole,) = rows_of(path)
+    tests = (0, 2, 32)
+    errors = subset_errors(rows, tests)
+    avoidable = errors - rows.unavoidable
+    write(path, [{**whole, "numbers": [avoidable, 0, 0, avoidable, len(tests), *tests]}])
+    least = stopped_run()  # while the random sets are made again, so before it takes up the record
+    assert least < errors
+    again = run(rows, 5, path, options, Limits(1e-9)).errors
+    assert again is not None
+    assert again <= least

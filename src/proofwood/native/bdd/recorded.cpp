@@ -77,7 +77,7 @@ void Search::take_up_best(Worker& worker) {
   }
   const std::lock_guard lock(mutex_);
   begun_ = true;
-  told_ = earlier_->whole ? run_.state() : told_;
+  if (earlier_->whole) told_ = {earlier_->whole->upper, earlier_->whole->lower};  // in the file; this run may know more
   told_done_ = earlier_->whole && earlier_->whole->done && !settings_.collect;
 }
 

@@ -174,8 +174,8 @@ void Search::begin_blocks() {
   } while (left > 0 && !met() && !shared_.stopped());
 }
 
-// Where a bound of all rows takes long, one of some rows comes first: the rest cost no less than nothing. They are those
-// up to a threshold of a feature that tells little.
+// Where a bound of all rows takes long, one of some rows comes first: the rest cost no less than nothing. They are
+// those up to a threshold of a feature that tells little.
 void Search::bound_part() {
   constexpr double kLong = 1e8, kPart = 2e7, kFewest = 1'000;
   const double features = static_cast<double>(root_.n_features + table_.levels.size());
@@ -423,7 +423,7 @@ bool Search::take_up() {
     shared_.run.offer(upper, plan);
   }
   shared_.run.prove(known->lower);
-  told_ = shared_.run.state();
+  told_ = {known->upper, known->lower};  // in the file; this run may know more
   canonical_ = known->done && known->canonical;
   done_ = told_done_ = known->done;
   return known->done;

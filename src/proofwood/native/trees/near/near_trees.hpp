@@ -1,7 +1,7 @@
 // A set of trees as what its trees are made of (docs/theory/near-optimal-trees.md, "The stored set").
 //
-//   root cut    low: trees of depth two per cost     high: the same     trees: pairs whose costs leave both in the budget
-//   edge        low: a leaf, stumps per cost         high: the same     the root of a tree of depth two and its sides
+//   root cut    low: trees of depth two per cost    high: the same    trees: pairs whose costs leave both in the budget
+//   edge        low: a leaf, stumps per cost        high: the same    the root of a tree of depth two and its sides
 #pragma once
 
 #include <array>

@@ -71,8 +71,9 @@ void PackedSearch::run() {
   canonical_ = true;
 }
 
-// Both searches, each getting about as much work as the other one: trees of low depth are good early, the search without
-// depth ends where they do not. True if the latter ended; else `depth` is the next one, or kClosed if none is needed.
+// Both searches, each getting about as much work as the other one: trees of low depth are good early, the search
+// without depth ends where they do not. True if the latter ended; else `depth` is the next one, or kClosed if none is
+// needed.
 bool PackedSearch::by_turns(Solution& shallow, int& depth) {
   const Settings& settings = shared_.settings;
   priced_ = std::make_unique<PricedSearch>(shared_, table_, kernels_);

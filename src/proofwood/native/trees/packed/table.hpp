@@ -54,7 +54,8 @@ struct TestTable {
   u32 n_entries() const { return static_cast<u32>(row.size()); }
 };
 
-// Nothing where the tests are too many (more are searched where no depth is given), or the weights of too many kinds, for this way of search.
+// Nothing where the tests are too many (more are searched where no depth is given), or the weights of too many kinds,
+// for this way of search.
 std::optional<TestTable> pack_table(const Table& table, const Settings& settings);
 
 }  // namespace proofwood::trees::packed
