@@ -1,4 +1,4 @@
-"""The most leaves of a tree of classes, within its depth: the parameter ``max_leaf_nodes``.
+"""The most leaves of a tree, within its depth: the parameter ``max_leaf_nodes``.
 
 Why so: decisions/0098-fronts-by-leaves.
 """
@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from proofwood.arguments import is_integer
 from proofwood.engines.trees.front import MOST_LEAVES
-from proofwood.estimators.fair_trees import tree_constraints
 from proofwood.hints import parameter
-from proofwood.language import gettext, marked
+from proofwood.language import marked
 
 FEW_LEAVES = marked("trees of at most %(leaves)s leaves")
 
@@ -26,24 +23,13 @@ def check_leaves(learner: Any) -> None:
     told = parameter("max_leaf_nodes", most)
     if not is_integer(most) or most < 1:
         raise ValueError(f"{told} is not a number of leaves: expected an integer from 1 to {MOST_LEAVES}, or None")
-    with_it = {
-        "criterion": learner.criterion not in ("errors", "balanced_accuracy"),
-        "cost_matrix": learner.cost_matrix is not None,
-        "monotonic_cst": learner.monotonic_cst is not None and np.any(list(_signs(learner.monotonic_cst))),
-        "constraints": bool(tree_constraints(learner.constraints)[0]),
-        "checkpoint": learner.checkpoint is not None,
-    }
-    for name in (name for name, given in with_it.items() if given):
+    for name in ("checkpoint",) * (learner.checkpoint is not None) + learner._without_leaves():
         raise ValueError(f"max_leaf_nodes does not go with {parameter(name, getattr(learner, name))}: leave out one")
     if most > MOST_LEAVES and few_leaves(most, depth) is not None:
         raise ValueError(
             f"{told}: trees are searched by their number of leaves up to {MOST_LEAVES}: pass a number from 1 to "
             f"{MOST_LEAVES}, or limit trees by {parameter('max_depth')} and {parameter('alpha')} alone"
         )
-
-
-def _signs(given: Any) -> Any:
-    return given.values() if hasattr(given, "values") else given
 
 
 def few_leaves(most: int | None, depth: int | None) -> int | None:
@@ -54,21 +40,3 @@ def few_leaves(most: int | None, depth: int | None) -> int | None:
 def depth_of(most: int | None, depth: int | None) -> int | None:
     """The depth to search: a tree of so many leaves is no deeper."""
     return most - 1 if most is not None and depth is None else depth
-
-
-def claimed(learner: Any, leaves: int) -> str:
-    """What is proved of an optimal tree."""
-    depth = learner.max_depth
-    if learner.result_.unit == "errors":
-        if depth is None:
-            return gettext("no tree of at most %(leaves)s leaves makes fewer errors", leaves=leaves)
-        return gettext(
-            "no tree of depth at most %(depth)s and at most %(leaves)s leaves makes fewer errors",
-            depth=depth,
-            leaves=leaves,
-        )
-    if depth is None:
-        return gettext("no tree of at most %(leaves)s leaves costs less", leaves=leaves)
-    return gettext(
-        "no tree of depth at most %(depth)s and at most %(leaves)s leaves costs less", depth=depth, leaves=leaves
-    )

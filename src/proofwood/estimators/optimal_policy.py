@@ -361,9 +361,7 @@ class OptimalPolicyTree(NumberLearner):
     def _claim(self) -> str:
         if self.result_.unit != "lost reward":
             return f"{super()._claim()}{self._within_limits()}"
-        return gettext("no tree of depth at most %(depth)s has a greater reward", depth=self.max_depth) + (
-            self._within_limits()
-        )
+        return gettext("no %(trees)s has a greater reward", trees=self._trees) + (self._within_limits())
 
     def _within_limits(self) -> str:
         """The limits on actions, in words that follow a claim; empty without one."""

@@ -59,6 +59,8 @@ class OptimalTreeRegressor(RegressorMixin, NumberLearner):  # type: ignore[misc]
     alpha : float in [0, 1], default 0.0
         Price of each leaf beyond the first, as a share of what a single leaf costs: with 0.01 a leaf must avoid one
         hundredth of the squared error around the mean of all rows.
+    max_leaf_nodes : int from 1 to 17, or None
+        Most leaves of the tree, within its depth: it is optimal among all such trees.
     min_samples_leaf : int, default 1
         Least number of rows per leaf, without weights.
     min_weight_fraction_leaf : float in [0, 0.5], default 0.0
@@ -107,6 +109,7 @@ class OptimalTreeRegressor(RegressorMixin, NumberLearner):  # type: ignore[misc]
         *,
         criterion: str = "squared_error",
         alpha: float = 0.0,
+        max_leaf_nodes: int | None = None,
         min_samples_leaf: int = 1,
         min_weight_fraction_leaf: float = 0.0,
         min_samples_level: int | None = None,
@@ -127,6 +130,7 @@ class OptimalTreeRegressor(RegressorMixin, NumberLearner):  # type: ignore[misc]
         self.max_depth = max_depth
         self.criterion = criterion
         self.alpha = alpha
+        self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_samples_level = min_samples_level
@@ -221,9 +225,8 @@ class OptimalTreeRegressor(RegressorMixin, NumberLearner):  # type: ignore[misc]
         return None if self.criterion == "squared_error" else CRITERIA[self.criterion].named
 
     def _claim(self) -> str:
-        depth = self.max_depth
         if self.result_.unit not in self._units:
             return super()._claim()
         if self.criterion == "squared_error":
-            return gettext("no tree of depth at most %(depth)s has a smaller squared error", depth=depth)
-        return gettext("no tree of depth at most %(depth)s has a smaller deviance", depth=depth)
+            return gettext("no %(trees)s has a smaller squared error", trees=self._trees)
+        return gettext("no %(trees)s has a smaller deviance", trees=self._trees)

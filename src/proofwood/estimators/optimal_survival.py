@@ -45,6 +45,8 @@ class OptimalSurvivalTree(NumberLearner):
         Most tests on a path from the root to a leaf; 0 is a single leaf.
     alpha : float in [0, 1], default 0.0
         Price of each leaf beyond the first, as a share of the deviance of a single leaf.
+    max_leaf_nodes : int from 1 to 17, or None
+        Most leaves of the tree, within its depth: it is optimal among all such trees.
     min_samples_leaf : int, default 1
         Least number of rows per leaf, without weights.
     min_weight_fraction_leaf : float in [0, 0.5], default 0.0
@@ -99,6 +101,7 @@ class OptimalSurvivalTree(NumberLearner):
         max_depth: int = 3,
         *,
         alpha: float = 0.0,
+        max_leaf_nodes: int | None = None,
         min_samples_leaf: int = 1,
         min_weight_fraction_leaf: float = 0.0,
         min_samples_level: int | None = None,
@@ -118,6 +121,7 @@ class OptimalSurvivalTree(NumberLearner):
     ) -> None:
         self.max_depth = max_depth
         self.alpha = alpha
+        self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_samples_level = min_samples_level
@@ -347,7 +351,7 @@ class OptimalSurvivalTree(NumberLearner):
     def _claim(self) -> str:
         if self.result_.unit not in self._units:
             return super()._claim()
-        return gettext("no tree of depth at most %(depth)s has a smaller deviance", depth=self.max_depth)
+        return gettext("no %(trees)s has a smaller deviance", trees=self._trees)
 
 
 def times_of(y: Any) -> FloatArray:

@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted
 from proofwood.arguments import choice, finite_array
 from proofwood.data.views import Views
 from proofwood.engines.trees.fair import solve_fair
-from proofwood.engines.trees.front import solve_leaves
 from proofwood.engines.trees.ordered import solve_ordered
 from proofwood.engines.trees.ratios import solve_ratio
 from proofwood.estimators.classifier import ClassRows, ProvedClassifier
@@ -34,7 +33,6 @@ from proofwood.estimators.fair_trees import (
     sensitive_values,
     tree_constraints,
 )
-from proofwood.estimators.few_leaves import FEW_LEAVES, check_leaves, claimed, depth_of, few_leaves
 from proofwood.estimators.input import row_weights
 from proofwood.estimators.monotone import (
     directions_of,
@@ -336,10 +334,8 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
         as_ratio(self.criterion, self.beta, self.pos_label)
 
     def _check_depth(self) -> None:
-        if self.max_depth is not None:
-            super()._check_depth()
-        check_leaves(self)
         if self.max_depth is not None or self.max_leaf_nodes is not None:
+            super()._check_depth()
             return
         by_depth = {
             "criterion": self._ratio is not None,
@@ -354,14 +350,13 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
     def _less(self) -> str:
         return super()._less() if self.max_depth is not None else gettext("a larger alpha, a max_depth or a max_gap")
 
-    @property
-    def _most_leaves(self) -> int | None:
-        """``max_leaf_nodes`` where it limits the trees of the depth."""
-        return few_leaves(self.max_leaf_nodes, self.max_depth)
-
-    @property
-    def _limits_of_trees(self) -> dict[str, Any]:
-        return super()._limits_of_trees | {"max_depth": depth_of(self.max_leaf_nodes, self.max_depth)}
+    def _without_leaves(self) -> tuple[str, ...]:
+        given = {
+            "criterion": self._ratio is not None,
+            "monotonic_cst": any(directions_of(self.monotonic_cst, self.schema_)),
+            "constraints": bool(tree_constraints(self.constraints)[0]),
+        }
+        return tuple(name for name, there in given.items() if there)
 
     @property
     def _units(self) -> tuple[str, ...]:
@@ -376,14 +371,11 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
     def _tests_sets(self, given: ClassRows) -> bool:
         if tree_constraints(self.constraints)[0] and (few_levels(self.schema_) or (self.max_depth or 0) <= 1):
             return False  # all sets as columns; the order of levels by their shares does not suffice under limits
-        if self.max_leaf_nodes is not None:
-            return False  # fronts by leaves have no sets
-        return self.criterion not in SHARES and (given.costs is None or given.costs.factors is not None)
+        by_errors = self.criterion not in SHARES and (given.costs is None or given.costs.factors is not None)
+        return by_errors and super()._tests_sets(given)
 
     def _posed_rows(self, X: FloatArray, given: ClassRows, by_sets: Collection[int]) -> TreeProblem:
         if given.costs is not None:
-            if self.max_leaf_nodes is not None:
-                raise ValueError("max_leaf_nodes does not go with costs: leave out one")
             return given.costs.problem(X, given, by_sets, self._limits_of_trees)
         if self.criterion in SHARES:
             make = partial(SHARES[self.criterion], n_classes=given.n_classes)
@@ -411,9 +403,7 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
         order = shown_directions(directions_of(self.monotonic_cst, self.schema_), self.schema_, self.classes_)
         constraints = " and ".join(map(repr, tree_constraints(self.constraints)[0]))
         meeting = (MEETING % {"constraints": constraints},) if constraints else ()
-        most = self._most_leaves
-        few = () if most is None else (FEW_LEAVES % {"leaves": most},)
-        return (*super()._scope(problem, result), *few, *order, *meeting)
+        return (*super()._scope(problem, result), *order, *meeting)
 
     @property
     def _limits_tests(self) -> bool:  # type: ignore[override] # a threshold between two values is one number everywhere
@@ -424,8 +414,6 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
     ) -> Result:
         if isinstance(problem.target, RatioClasses):
             return solve_ratio(problem, limits=limits, progress=progress, checkpoint=file)
-        if self._most_leaves is not None:
-            return solve_leaves(problem, self._most_leaves, limits=limits, progress=progress)
         if isinstance(problem.target, OrderedClasses):
             return solve_ordered(problem, limits=limits, progress=progress)
         if isinstance(problem.target, FairClasses):
@@ -577,15 +565,11 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
         return [*super()._facts(), *self._constraint_facts()]
 
     def _claim(self) -> str:
-        if self._most_leaves is not None:
-            return claimed(self, self._most_leaves)
         if self.criterion == "balanced_accuracy" and not self.alpha:
-            return gettext("no tree of depth at most %(depth)s has a greater balanced accuracy", depth=self.max_depth)
+            return gettext("no %(trees)s has a greater balanced accuracy", trees=self._trees)
         if self._ratio is not None:
             measure = gettext(self._ratio.name)
-            return gettext(
-                "no tree of depth at most %(depth)s has a greater %(measure)s", depth=self.max_depth, measure=measure
-            )
+            return gettext("no %(trees)s has a greater %(measure)s", trees=self._trees, measure=measure)
         if self.result_.unit == "errors":
-            return gettext("no tree of depth at most %(depth)s makes fewer errors", depth=self.max_depth)
+            return gettext("no %(trees)s makes fewer errors", trees=self._trees)
         return super()._claim()

@@ -20,7 +20,9 @@ from proofwood.data.schema import Schema
 from proofwood.data.views import Limit, View, Views, level_order, pooled, scope_of, set_ranks
 from proofwood.engines.interrupts import left_after
 from proofwood.engines.trees import solve
+from proofwood.engines.trees.front import solve_leaves
 from proofwood.estimators.base import ProvedLearner, Rows, TrainingRows
+from proofwood.estimators.few_leaves import FEW_LEAVES, check_leaves, depth_of, few_leaves
 from proofwood.estimators.parameters import check_checkpoint
 from proofwood.language import gettext
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
@@ -50,6 +52,7 @@ class TreeLearner(ProvedLearner[Rows]):
     """
 
     max_depth: int | None
+    max_leaf_nodes: int | None = None
     alpha: float
     min_samples_leaf: int
     min_weight_fraction_leaf: float
@@ -68,13 +71,22 @@ class TreeLearner(ProvedLearner[Rows]):
 
     def _tests_sets(self, given: Rows) -> bool:
         """Whether the search can test columns by sets of levels, if leaves have no minimum."""
-        return True
+        return self.max_leaf_nodes is None  # fronts by leaves have no sets
+
+    def _without_leaves(self) -> tuple[str, ...]:
+        """Parameters that are given, and do not go with ``max_leaf_nodes``."""
+        return ()
+
+    @property
+    def _most_leaves(self) -> int | None:
+        """``max_leaf_nodes`` where it limits the trees of the depth."""
+        return few_leaves(self.max_leaf_nodes, self.max_depth)
 
     @property
     def _limits_of_trees(self) -> dict[str, Any]:
         """The parameters of a problem that do not depend on its target."""
         return {
-            "max_depth": self.max_depth,
+            "max_depth": depth_of(self.max_leaf_nodes, self.max_depth),
             "alpha": self.alpha,
             "min_samples_leaf": self.min_samples_leaf,
             # scikit-learn's checks require that a learner can forbid leaves of little weight:
@@ -102,7 +114,14 @@ class TreeLearner(ProvedLearner[Rows]):
 
     def _check_depth(self) -> None:
         """Raise ValueError unless ``max_depth`` is a depth."""
-        check_depth(self.max_depth)
+        if self.max_depth is not None or self.max_leaf_nodes is None:
+            check_depth(self.max_depth)
+        check_leaves(self)
+
+    def _scope(self, problem: Any, result: Result) -> tuple[str, ...]:
+        most = self._most_leaves
+        few = () if most is None else (FEW_LEAVES % {"leaves": most},)
+        return (*super()._scope(problem, result), *few)
 
     def _holds_leaves(self) -> bool:
         """Whether leaves need a minimum of more than one row."""
@@ -152,15 +171,29 @@ class TreeLearner(ProvedLearner[Rows]):
         self, problem: TreeProblem, limits: Limits, progress: Progress | None, file: SearchFile | None
     ) -> Result:
         """The result of the engine."""
+        if self._most_leaves is not None:
+            return solve_leaves(problem, self._most_leaves, limits=limits, progress=progress)
         return solve(problem, limits=limits, progress=progress, checkpoint=file)
 
     def _cost(self, problem: PosedTree) -> float:
         return problem.problem.cost.shown(problem.counted.real_cost(self.model_))
 
+    @property
+    def _trees(self) -> str:
+        """The trees that the search is about, in words, such as "tree of depth at most 3"."""
+        depth, leaves = self.max_depth, self._most_leaves
+        if leaves is None:
+            return (
+                gettext("tree of any depth")
+                if depth is None
+                else gettext("tree of depth at most %(depth)s", depth=depth)
+            )
+        if depth is None:
+            return gettext("tree of at most %(leaves)s leaves", leaves=leaves)
+        return gettext("tree of depth at most %(depth)s and at most %(leaves)s leaves", depth=depth, leaves=leaves)
+
     def _claim(self) -> str:
-        if self.max_depth is None:
-            return gettext("no tree of any depth costs less")
-        return gettext("no tree of depth at most %(depth)s costs less", depth=self.max_depth)
+        return gettext("no %(trees)s costs less", trees=self._trees)
 
 
 # ----------------------------------------------------------------------------------------------- the problem of a table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ import pytest
 
 from proofwood.engines.trees import SearchOptions, solve
 from proofwood.engines.trees.front import MOST_LEAVES, Front, most_leaves, solve_front, solve_leaves
-from proofwood.problem.targets import Gini
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits, Status
 
@@ -144,7 +143,5 @@ def test_what_is_not_searched_is_refused() -> None:
     X, codes = np.arange(6.0).reshape(3, 2), np.array([0, 1, 0])
     with pytest.raises(ValueError, match="columns that are not tested by sets"):
         solve_front(TreeProblem.from_arrays(X, codes, by_sets=[0]))
-    with pytest.raises(ValueError, match="fronts by leaves are of classes"):
-        solve_front(TreeProblem.by_sums(X, codes, partial(Gini, n_classes=2)))
     with pytest.raises(ValueError, match=f"expected an integer from 1 to {MOST_LEAVES}"):
         solve_front(TreeProblem.from_arrays(X, codes), MOST_LEAVES + 1)

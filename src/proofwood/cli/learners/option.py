@@ -127,6 +127,10 @@ CV = Option(
     alone=(5, "folds"),
 )
 """Option of learners whose size a cross-validation can choose."""
+MAX_LEAF_NODES = Option(
+    "max_leaf_nodes", int, "Most leaves of the tree, from 1 to 17; what the depth permits by default."
+)
+"""Option of learners that can limit the leaves of a tree."""
 CHECKPOINT = Option(
     "checkpoint", str, "Save the state of the search here, every 30 s; the same fit continues from it.", "FILE"
 )

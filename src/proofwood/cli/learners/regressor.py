@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proofwood.cli.learners.option import CHECKPOINT, CV, LearnerOptions, Option, Predicts, depth
+from proofwood.cli.learners.option import CHECKPOINT, CV, MAX_LEAF_NODES, LearnerOptions, Option, Predicts, depth
 from proofwood.cli.learners.tree import max_gap
 
 REGRESSOR = LearnerOptions(
@@ -15,6 +15,7 @@ REGRESSOR = LearnerOptions(
             values=("squared_error", "poisson", "gamma"),
         ),
         Option("alpha", float, "Price per leaf, as a share of what a single leaf costs; 0 by default."),
+        MAX_LEAF_NODES,
         Option("min_samples_leaf", int, "Least rows per leaf."),
         CV,
         Option(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from proofwood.cli.corrections import label_of
 from proofwood.cli.learners.diagram import FAIR_OPTIONS, with_constraints
-from proofwood.cli.learners.option import CHECKPOINT, CV, FromTable, LearnerOptions, Option, depth
+from proofwood.cli.learners.option import CHECKPOINT, CV, MAX_LEAF_NODES, FromTable, LearnerOptions, Option, depth
 from proofwood.cli.options import count_or_share
 from proofwood.exceptions import DataError
 
@@ -107,7 +107,7 @@ TREE = LearnerOptions(
             needs_table=True,
         ),
         Option("alpha", float, "Price per leaf, as a share of all rows; 0 by default."),
-        Option("max_leaf_nodes", int, "Most leaves of the tree, from 1 to 17; what the depth permits by default."),
+        MAX_LEAF_NODES,
         Option("min_samples_leaf", int, "Least rows per leaf."),
         Option(
             "monotonic",

@@ -14,10 +14,17 @@ import numpy as np
 from proofwood import _native
 from proofwood.engines.interrupts import ENDED, STOPPED_BY, answer_of, code_of, completed
 from proofwood.engines.trees.options import SearchOptions
-from proofwood.engines.trees.solve import DEFAULT_OPTIONS, NO_TREE, result_of, settings_of, table_of
+from proofwood.engines.trees.solve import (
+    DEFAULT_OPTIONS,
+    NO_TREE,
+    in_units,
+    refined,
+    result_of,
+    settings_of,
+    table_of,
+)
 from proofwood.model.node_table import NodeTable
-from proofwood.problem.objectives import TreeCost
-from proofwood.problem.targets import Classes
+from proofwood.problem.objectives import SumCost
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, Result, Stats
 
@@ -61,10 +68,18 @@ class FrontTree:
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """The answer of :func:`solve_front`, with a tree for each number of leaves from 1."""
+    """The answer of :func:`solve_front`, with a tree for each number of leaves from 1.
+
+    Parameters
+    ----------
+    trees : by their number of leaves
+    stats : of the search
+    problem : the problem that was searched, in whose unit costs are
+    """
 
     trees: tuple[FrontTree, ...]
     stats: Stats
+    problem: TreeProblem
 
 
 def most_leaves(max_depth: int) -> int:
@@ -87,7 +102,7 @@ def solve_front(
 
     Parameters
     ----------
-    problem : a problem of classes without columns tested by sets
+    problem : a problem without columns tested by sets
     leaves : from 1 to ``MOST_LEAVES``; None for as many as the depth permits, at most ``MOST_LEAVES``
     options, limits : as in :func:`~proofwood.engines.trees.solve.solve`
     report : called about five times a second with seconds, and costs and bounds by number of leaves
@@ -95,11 +110,15 @@ def solve_front(
     Raises
     ------
     ValueError
-        If the problem has another target or tests sets, or if ``leaves`` is out of range.
+        If the problem tests sets, or if ``leaves`` is out of range.
     """
     most = most_leaves(problem.depth) if leaves is None else leaves
-    found = _run(problem, {"leaves": most}, options, limits, report)
-    return completed(lambda: _front(found, problem, most))
+
+    def once(problem: TreeProblem, limits: Limits) -> Front:
+        found = _run(problem, {"leaves": most}, options, limits, report)
+        return completed(lambda: _front(found, problem, most))
+
+    return in_units(once, problem, limits)
 
 
 def solve_leaves(
@@ -117,25 +136,30 @@ def solve_leaves(
     problem, leaves, options, limits : as in :func:`solve_front`
     progress : called from this thread about five times a second
     """
-    cost = problem.cost
-    price = cost.leaf_price
 
-    def best(costs: list[int]) -> int:
-        return min(one + price * place for place, one in enumerate(costs))
+    def once(problem: TreeProblem, limits: Limits) -> Result:
+        cost = problem.cost
+        price = cost.leaf_price
 
-    def report(seconds: float, upper: list[int], lower: list[int]) -> None:
-        if progress is not None and min(upper) < NO_TREE:
-            progress(ProgressEvent(seconds, *cost.reported(best(upper), min(best(upper), best(lower)))))
+        def best(costs: list[int]) -> int:
+            return min(one + price * place for place, one in enumerate(costs))
 
-    wish = {"leaves": leaves, "leaf_price": price}
-    found = _run(problem, wish, options, limits, report, gap=problem.max_gap)
-    if found["upper"] is None:
-        return result_of(found, problem, None, options)
-    upper = found["upper"]
-    place = min(range(leaves), key=lambda at: upper[at] + price * at)
-    tree = found["trees"][place] if found["trees"] else []
-    chosen = found | {"upper": best(upper), "lower": best(found["lower"]), "tree": tree, "has_tree": bool(tree)}
-    return completed(lambda: result_of(chosen, problem, None, options))
+        def report(seconds: float, upper: list[int], lower: list[int]) -> None:
+            if progress is not None and min(upper) < NO_TREE:
+                progress(ProgressEvent(seconds, *cost.reported(best(upper), min(best(upper), best(lower)))))
+
+        wish = {"leaves": leaves, "leaf_price": price}
+        found = _run(problem, wish, options, limits, report, gap=problem.max_gap)
+        if found["upper"] is None:
+            return result_of(found, problem, None, options)
+        upper = found["upper"]
+        place = min(range(leaves), key=lambda at: upper[at] + price * at)
+        tree = found["trees"][place] if found["trees"] else []
+        chosen = found | {"upper": best(upper), "lower": best(found["lower"]), "tree": tree, "has_tree": bool(tree)}
+        return completed(lambda: result_of(chosen, problem, None, options))
+
+    result = in_units(once, problem, limits)
+    return refined(result, problem, limits, lambda finer, left, known: in_units(once, finer, left))
 
 
 def bound_errors(
@@ -180,11 +204,11 @@ def _run(
     report: Callable[[float, list[int], list[int]], None] | None,
     gap: int = 0,
 ) -> dict[str, Any]:
-    if not isinstance(problem.target, Classes) or problem.by_sets:
-        raise ValueError("fronts by leaves are of classes, and of columns that are not tested by sets of values")
+    if problem.by_sets:
+        raise ValueError("fronts by leaves are of columns that are not tested by sets of values")
     if not 1 <= wish["leaves"] <= MOST_LEAVES:
         raise ValueError(f"leaves={wish['leaves']!r}: expected an integer from 1 to {MOST_LEAVES}")
-    assert isinstance(problem.cost, TreeCost)
+
     settings = _settings(problem, options, limits) | {"gap": gap}
     try:
         return _native_front(problem, wish, settings, limits, report, error_price=problem.cost.error_price)
@@ -220,6 +244,7 @@ def _native_front(
 
 def _front(found: dict[str, Any], problem: TreeProblem, most: int) -> Front:
     trees: list[FrontTree] = []
+    slack = problem.cost.slack if isinstance(problem.cost, SumCost) else 0
     upper, lower = found["upper"], found.get("lower", [0] * most)
     for place in range(most):
         nodes = found["trees"][place] if place < len(found["trees"]) else []
@@ -229,7 +254,7 @@ def _front(found: dict[str, Any], problem: TreeProblem, most: int) -> Front:
             model = trees[-1].model if trees else NodeTable.leaf(0, problem.target.width)
         model = problem.target.refreshed(model, problem.X, problem.real_weights)
         counted = problem.cost.error_price * problem.target.integer_loss(model, problem.X, problem.weights)
-        if nodes and problem.rounding is None and counted > upper[place]:
+        if nodes and problem.rounding is None and counted > upper[place] + slack:
             raise AssertionError(f"a tree costs {counted}, but the search counted only {upper[place]}")
         if trees and counted >= trees[-1].upper:  # more leaves than errors need
             model, counted = trees[-1].model, trees[-1].upper
@@ -240,4 +265,4 @@ def _front(found: dict[str, Any], problem: TreeProblem, most: int) -> Front:
         stopped_by=STOPPED_BY[found["stopped"]],
         counters=dict(found.get("counters", {})),
     )
-    return Front(tuple(trees), stats)
+    return Front(tuple(trees), stats, problem)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -57,6 +57,7 @@ _CLAIM = (
 _NEW_UNIT = ("choose another unit", "unit of cost is too small")  # what the native search says
 _CLOSE = Fraction(1, 10**9)  # of the objective: rounding that adds no more is fine
 _FINER = 11  # powers of two by which units shrink at most: a single leaf costs less than 2**58 units
+Found = TypeVar("Found")
 NO_TREE = 2**60  # cost that the native search reports before its first tree
 
 
@@ -118,7 +119,12 @@ def solve(
     result = _search(problem, options, limits, start, progress, checkpoint)
     try:
         result = _lightened(result, problem, options, limits, progress, checkpoint)
-        return _refined(result, problem, options, limits, progress, checkpoint)
+        return refined(
+            result,
+            problem,
+            limits,
+            lambda finer, left, known: _search(finer, options, left, known, progress, checkpoint),
+        )
     except ENDED:  # the result so far remains valid
         return result
 
@@ -172,15 +178,16 @@ def _lightened(
     return result
 
 
-def _refined(
+def refined(
     result: Result,
     problem: TreeProblem,
-    options: SearchOptions,
     limits: Limits,
-    progress: Progress | None,
-    checkpoint: SearchFile | None,
+    search: Callable[[TreeProblem, Limits, NodeTable], Result],
 ) -> Result:
-    """Return ``result``. If costs far below that of a single leaf were rounded too coarsely, search in a finer unit."""
+    """Return ``result``. If costs far below that of a single leaf were rounded too coarsely, search in a finer unit.
+
+    ``search`` gets the problem, the limits that are left, and the tree in hand.
+    """
     cost, known = problem.cost, result.model
     if not isinstance(problem.target, RoundedTarget) or not isinstance(cost, SumCost) or problem.max_gap > 0:
         return result
@@ -191,7 +198,7 @@ def _refined(
     finer = problem.rescaled(-bits) if bits > 0 else problem
     if finer.cost.in_weight(1) >= cost.in_weight(1):
         return result
-    again = _search(finer, options, left_after(result, limits), known, progress, checkpoint)
+    again = search(finer, left_after(result, limits), known)
     best = again if again.objective <= result.objective else result
     lower = min(best.objective, max(result.lower_bound, again.lower_bound))
     seconds = result.stats.seconds + again.stats.seconds
@@ -213,33 +220,52 @@ def _search(
     checkpoint: SearchFile | None,
     coarser: Sequence[int] = COARSER,
 ) -> Result:
-    """Run the native search once, and convert its answer to a result.
+    """Run the native search once, and convert its answer to a result."""
 
-    ``coarser``: powers of two by which the unit of rounded costs grows, one after the other, where the native search
-    refuses it: it is too small, or the logarithms of a cost do not decide its units.
+    def once(problem: TreeProblem, limits: Limits) -> Result:
+        settings = settings_of(problem, options, limits)
+        if start is not None:
+            settings["start_upper"] = _checked_start(start, problem)
+        recorded = None
+        if checkpoint is not None:
+            claim = repr([(name, settings.get(name)) for name in _CLAIM])
+            recorded = Recorded(checkpoint, digest(problem.weights, claim, *_target_of(problem)), _RECORDS)
+        try:
+            found = _run(problem, settings, limits, _reporter(progress, problem.cost), recorded)
+        except ENDED as error:  # as if the native search had been stopped before it sorted the rows
+            found = {"stopped": code_of(error), "seconds": 0.0, "kernel": options.simd, "upper": None}
+        if recorded is not None and "proved" in found:
+            completed(lambda: recorded.keep(found["proved"]))
+        return completed(lambda: result_of(found, problem, start, options))
+
+    return in_units(once, problem, limits, coarser)
+
+
+def in_units(
+    search: Callable[[TreeProblem, Limits], Found],
+    problem: TreeProblem,
+    limits: Limits,
+    coarser: Sequence[int] = COARSER,
+) -> Found:
+    """Search, with coarser units of rounded costs, one after the other, where the native search refuses them.
+
+    It refuses a unit that is too small, or that the logarithms of a cost do not decide.
+
+    Parameters
+    ----------
+    search : the search of a problem
+    problem, limits : what it is given first
+    coarser : powers of two by which the unit grows
     """
     began = time.monotonic()
-    settings = settings_of(problem, options, limits)
-    if start is not None:
-        settings["start_upper"] = _checked_start(start, problem)
-    recorded = None
-    if checkpoint is not None:
-        claim = repr([(name, settings.get(name)) for name in _CLAIM])
-        recorded = Recorded(checkpoint, digest(problem.weights, claim, *_target_of(problem)), _RECORDS)
     try:
-        found = _run(problem, settings, limits, _reporter(progress, problem.cost), recorded)
-    except ENDED as error:  # as if the native search had been stopped before it sorted the rows
-        found = {"stopped": code_of(error), "seconds": 0.0, "kernel": options.simd, "upper": None}
+        return search(problem, limits)
     except ValueError as error:
         if not coarser or not any(said in str(error) for said in _NEW_UNIT):
             raise
-        left = None if limits.seconds is None else max(0.0, limits.seconds - (time.monotonic() - began))
-        limits = replace(limits, seconds=left)
-        problem = problem.rescaled(coarser[0])  # what is whole stays whole in finer units
-        return _search(problem, options, limits, start, progress, checkpoint, coarser[1:])
-    if recorded is not None and "proved" in found:
-        completed(lambda: recorded.keep(found["proved"]))
-    return completed(lambda: result_of(found, problem, start, options))
+    left = None if limits.seconds is None else max(0.0, limits.seconds - (time.monotonic() - began))
+    # what is whole stays whole in finer units
+    return in_units(search, problem.rescaled(coarser[0]), replace(limits, seconds=left), coarser[1:])
 
 
 def _target_of(problem: TreeProblem) -> list[Any]:

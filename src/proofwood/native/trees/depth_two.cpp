@@ -250,6 +250,7 @@ void DepthTwoOf<Value>::take_lane(Subproblem& subproblem, std::size_t lane_index
   const bool permitted = frame_.may_split_at(rows, lane.feature, lane.position);
   const Value lower = permitted ? both(low.cost, high.cost) : all_trees<Value>();
   point.upper = costs->settled(lane_index) ? lower : all_trees<Value>();
+  if (frame_.table.rounded) unset_two(point.upper);
   lower_to(subproblem.evaluated_relaxed, point.total);
   lower_to(subproblem.evaluated_lower, lower);
   if (exceeds(subproblem.upper, point.upper)) subproblem.offer(point.upper, trees_of(subproblem, lane, low, high));

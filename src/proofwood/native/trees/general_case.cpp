@@ -187,6 +187,7 @@ void SolverOf<Value>::evaluate(Rows& rows, int depth, const Candidate& candidate
   point.total = expect_total(candidate, to_below, to_above, point);
   point.upper = join(sides.upper[0], sides.upper[1], leaf_price);
   lower_to(point.total, point.upper);
+  if (shared.table.rounded) unset_two(point.upper);
   evaluated.lower = join(sides.lower[0], sides.lower[1], leaf_price);
   raise(evaluated.lower, point.total);
   if (exceeds(candidate.upper, point.upper))

@@ -148,6 +148,12 @@ template <int kMost>
 void set_two(LeavesOf<kMost>& value, i64 cost) {
   value[2] = cost;
 }
+// Rounded costs: two leaves at the bottom are one number, so the best stump is not a join of leaves.
+inline void unset_two(i64&) {}
+template <int kMost>
+void unset_two(LeavesOf<kMost>& value) {
+  value[2] = kInfinite;
+}
 inline void set_two(PlanPtr& plan, PlanPtr tree) { plan = std::move(tree); }
 template <std::size_t kMost>
 void set_two(std::array<PlanPtr, kMost>& plans, PlanPtr tree) {
