@@ -91,6 +91,10 @@ class ChosenTree(FittedModel):
     def _scored(self, y: Any) -> Any:
         """Targets of new rows as a scorer compares them with predictions."""
 
+    def _leaf_limits(self) -> list[int | None]:
+        """The limits on the number of leaves to try."""
+        return [None]
+
     def _of_last_fit(self) -> dict[str, Any]:
         """The parameters that only the learner over all rows gets."""
         return {"unseen": self.unseen, "verbose": self.verbose}
@@ -248,9 +252,8 @@ class ChosenTree(FittedModel):
             )
             folds.append(Fold(reader, read, held_out, self._baseline(targets[train], held_out)))
         prices = sorted({float(price) for price in values_of(self.alpha)})
-        trial = CandidateRun(
-            folds, sizes(sorted(set(values_of(self.max_depth))), sorted(set(minima))), prices, self.scorer_, end
-        )
+        all_sizes = sizes(sorted(set(values_of(self.max_depth))), sorted(set(minima)))
+        trial = CandidateRun(folds, all_sizes, prices, self._leaf_limits(), self.scorer_, end)
         with reporting.progress_lines() if self.verbose else nullcontext():
             return trial.run()
 
