@@ -38,11 +38,10 @@ FEW_LEAVES = marked("trees of at most %(leaves)s leaves")
 def check_leaves(learner: Any) -> None:
     """Raise ValueError unless ``max_leaf_nodes`` is a number of leaves that goes with the other parameters."""
     most, depth = learner.max_leaf_nodes, learner.max_depth
+    check_most(most)
     if most is None:
         return
     told = parameter("max_leaf_nodes", most)
-    if not is_integer(most) or most < 1:
-        raise ValueError(f"{told} is not a number of leaves: expected an integer from 1 to {MOST_LEAVES}, or None")
     for name in _against(learner):
         raise ValueError(f"max_leaf_nodes does not go with {parameter(name, getattr(learner, name))}: leave out one")
     if most > MOST_LEAVES and few_leaves(most, depth) is not None:
@@ -50,6 +49,13 @@ def check_leaves(learner: Any) -> None:
             f"{told}: trees are searched by their number of leaves up to {MOST_LEAVES}: pass a number from 1 to "
             f"{MOST_LEAVES}, or limit trees by {parameter('max_depth')} and {parameter('alpha')} alone"
         )
+
+
+def check_most(most: Any) -> None:
+    """Raise ValueError unless ``most`` is a number of leaves, or None."""
+    if most is not None and (not is_integer(most) or most < 1):
+        told = parameter("max_leaf_nodes", most)
+        raise ValueError(f"{told} is not a number of leaves: expected an integer from 1 to {MOST_LEAVES}, or None")
 
 
 def _against(learner: Any) -> list[str]:

@@ -27,11 +27,11 @@ from proofwood.estimators.fair_trees import (
     MEETING,
     FairTrees,
     attained,
+    compared_groups,
     constraints_from_plain,
     constraints_in_plain,
     few_levels,
     limited,
-    sensitive_values,
     tree_constraints,
 )
 from proofwood.estimators.few_leaves import FEW_LEAVES, FrontOfSize, check_leaves, claimed, depth_of, few_leaves
@@ -264,14 +264,7 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
         OptimalityWarning
             If a limit or Ctrl-C ended the search before the proof. The estimator then has the best model found so far.
         """
-        constraints, column = tree_constraints(self.constraints)
-        groups = sensitive_values(X, column, sensitive_features)
-        if groups is not None and not constraints:
-            raise ValueError(
-                "sensitive_features is given, but no constraint compares groups: add one, such as "
-                "constraints=[DemographicParity(ratio=0.8)] (with ratio=0 the rates are only reported), or leave it out"
-            )
-
+        groups = compared_groups(self.constraints, X, sensitive_features)
         with self._given(costs):
             try:
                 self._fit(X, y, sample_weight, self._constrained(groups))

@@ -204,7 +204,8 @@ Plans<Leaves> SolverOf<Leaves>::plans_of(const Plan& root, Sides& sides) const {
   const Leaves& before = sides.candidate.upper;
   Plans<Leaves> plans{};
   for (int l = 2; l <= before.size(); ++l) {
-    for (int a = std::max(1, l - high.size()), best = before[l]; a <= std::min(low.size(), l - 1); ++a) {
+    i64 best = before[l];
+    for (int a = std::max(1, l - high.size()); a <= std::min(low.size(), l - 1); ++a) {
       if (low[a] + high[l - a] >= best) continue;
       best = low[a] + high[l - a];
       plans[static_cast<std::size_t>(l - 1)] =
