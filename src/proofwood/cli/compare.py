@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated
 
 import typer
 
@@ -24,12 +24,12 @@ from proofwood.cli.answers import (
     register,
 )
 from proofwood.cli.choosing import require_scoring
-from proofwood.cli.completion import columns
 from proofwood.cli.files import require_out, say_saved
-from proofwood.cli.labelled import with_target
+from proofwood.cli.labelled import training_rows
 from proofwood.cli.options import (
     TABLE_HELP,
     Bands,
+    Categorical,
     Drop,
     DropMissingTarget,
     Groups,
@@ -97,12 +97,7 @@ def compare(
     ] = "10",
     n_jobs: Jobs = 1,
     drop: Drop = [],  # noqa: B006 - typer copies it
-    categorical: Annotated[
-        list[str],
-        typer.Option(
-            metavar="COL", help="Column of codes to read as categories; may be repeated.", autocompletion=columns
-        ),
-    ] = [],  # noqa: B006 - typer copies it
+    categorical: Categorical = [],  # noqa: B006 - typer copies it
     missing: Missing = [],  # noqa: B006 - typer copies it
     written: WrittenAs = [],  # noqa: B006 - typer copies it
     bands: Bands = None,
@@ -120,29 +115,20 @@ def compare(
     a difference between the models.
     """
     from proofwood.comparison import compare as compared
-    from proofwood.data.tables import drop_columns, read_cells, require_columns, require_values, split_target
 
     require_out(plot, data, option="--plot")
     require_picture(plot)
     if len(target) not in (1, 2):
         raise DataError(f"--target: expected one column, or two of survival times, and {len(target)} are named")
     require_scoring(scoring, of_times=len(target) == 2)
-    cells = read_cells(data, sheet=sheet)
-    table = (with_target(cells, *target) if drop_missing else cells).frame
-    require_columns(table.columns, [*target, *drop, *categorical, *([] if groups is None else [groups])])
-    drop = [*drop, *([groups] if groups is not None and groups not in drop else [])]
-    features, labels = table.drop(target), cast(Any, table.select(target))
-    if len(target) == 1:
-        features, labels = split_target(table, target[0])
-    require_values(table, target)
-    features = drop_columns(features, drop)
-    require_columns(features.columns, categorical)
+    rows = training_rows(data, target, drop, categorical, groups, sheet, drop_missing=drop_missing)
+    features = rows.features
     found = compared(
         features,
-        labels,
+        rows.target,
         cv=cv,
         scoring=scoring,
-        groups=None if groups is None else table.get_column(groups).to_numpy(),
+        groups=rows.groups,
         time_limit=seconds(time_limit),
         categorical_features=categorical or None,
         missing_values=missing_values(missing, features.columns),

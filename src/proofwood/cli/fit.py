@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,10 +12,10 @@ import typer
 
 from proofwood.cli.answers import TEXT, AsJson, nullable, print_answer, register
 from proofwood.cli.choosing import SIZE, choose_size, require_scoring, size_answer
-from proofwood.cli.completion import columns, learners
+from proofwood.cli.completion import learners
 from proofwood.cli.corrections import one_of
 from proofwood.cli.files import require_out, say_saved, writing
-from proofwood.cli.labelled import with_target
+from proofwood.cli.labelled import require_apart, with_target
 from proofwood.cli.learners import OPTIONS, chosen, settings_from_table, settings_of
 from proofwood.cli.learners.assembled import LearnersCommand, with_learner_options
 from proofwood.cli.learners.option import Predicts
@@ -25,6 +24,8 @@ from proofwood.cli.options import (
     TABLE_HELP,
     Bands,
     Card,
+    Categorical,
+    ClassWeights,
     Drop,
     DropMissingTarget,
     Groups,
@@ -98,26 +99,12 @@ def fit(
     memory_limit: MemoryLimit = None,
     n_jobs: Jobs = 1,
     drop: Drop = [],  # noqa: B006 - typer copies it
-    categorical: Annotated[
-        list[str],
-        typer.Option(
-            metavar="COL",
-            help="Column of codes, or of text with many levels, to read as categories; may be repeated.",
-            autocompletion=columns,
-        ),
-    ] = [],  # noqa: B006 - typer copies it
+    categorical: Categorical = [],  # noqa: B006 - typer copies it
     missing: Missing = [],  # noqa: B006 - typer copies it
     written: WrittenAs = [],  # noqa: B006 - typer copies it
     bands: Bands = None,
     drop_missing: DropMissingTarget = False,
-    class_weights: Annotated[
-        list[str],
-        typer.Option(
-            "--class-weight",
-            metavar="LABEL=WEIGHT",
-            help="Weight of each row of this class, may be repeated; or 'balanced', for equal totals of all classes.",
-        ),
-    ] = [],  # noqa: B006 - typer copies it
+    class_weights: ClassWeights = [],  # noqa: B006 - typer copies it
     unseen: Annotated[
         str,
         typer.Option(
@@ -173,8 +160,7 @@ def fit(
     cells = read_cells(data, sheet=sheet)
     table = (with_target(cells, *target) if drop_missing else cells).frame
     require_columns(table.columns, [*target, *drop, *categorical, *([] if groups is None else [groups])])
-    if groups in target:
-        raise DataError(f"--groups {shlex.quote(str(groups))} is the target: name the column of another group")
+    require_apart(target, drop, groups)
     aim = read_target(table, target, model)
     model, features, labels = aim.model, aim.features, aim.values
     named, of_classes, of_rows = _of_classes(aim, bands, class_weights)
@@ -184,9 +170,7 @@ def fit(
         *([groups] if groups is not None and groups not in drop else []),
         *(column for column in more.drop if column not in drop),
     ]
-    dropped = next((name for name in target if name in drop), None)
-    if dropped is not None:
-        raise DataError(f"--drop {shlex.quote(dropped)} would drop the target column: drop only features")
+    require_apart(target, drop, None)  # a learner that drops columns of its own
     features = drop_columns(features, drop)
     require_columns(features.columns, categorical)
     if told is not None:  # before the search, which a mistake in the card should not cost

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,8 @@ from proofwood.exceptions import DataError
 from proofwood.printable import shown
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from proofwood.data.cells import Cells
 
 
@@ -31,6 +34,72 @@ def with_target(cells: Cells, *targets: str) -> Cells:
             warn(f"left out: {dropped:,} of {cells.frame.height:,} rows have no value in column {target!r}")
         cells = kept
     return cells
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TrainingRows:
+    """Features and targets of a table.
+
+    Parameters
+    ----------
+    features : data frame
+    target : (n_rows,) labels or numbers, or a frame of several targets
+    groups : (n_rows,) group of each row, or None
+    """
+
+    features: pl.DataFrame
+    target: Any
+    groups: Any
+
+
+def training_rows(
+    path: Path,
+    targets: Sequence[str],
+    drop: Sequence[str],
+    categorical: Sequence[str],
+    groups: str | None,
+    sheet: str | None,
+    *,
+    drop_missing: bool,
+) -> TrainingRows:
+    """Read the rows of a table to learn from; the column of groups is left out of the features.
+
+    Parameters
+    ----------
+    path : file of the table
+    targets : names of the columns of the target
+    drop, categorical, groups : names of further columns, which the table must have
+    sheet : sheet of a workbook, or None
+    drop_missing : leave out the rows without a target, and print their number
+
+    Raises
+    ------
+    DataError
+        If columns or values of the target are missing; the message says which.
+    """
+    from proofwood.data.tables import drop_columns, read_cells, require_columns, require_values, split_target
+
+    cells = read_cells(path, sheet=sheet)
+    table = (with_target(cells, *targets) if drop_missing else cells).frame
+    of_groups = [] if groups is None else [groups]
+    require_columns(table.columns, [*targets, *drop, *categorical, *of_groups])
+    require_apart(targets, drop, groups)
+    features, found = (
+        split_target(table, targets[0]) if len(targets) == 1 else (table.drop(targets), table.select(targets))
+    )
+    require_values(table, targets)
+    features = drop_columns(features, [*drop, *(name for name in of_groups if name not in drop)])
+    require_columns(features.columns, categorical)
+    return TrainingRows(features, found, None if groups is None else table.get_column(groups).to_numpy())
+
+
+def require_apart(targets: Sequence[str], drop: Sequence[str], groups: str | None) -> None:
+    """Raise DataError if a target is dropped, or is the column of groups."""
+    if groups in targets:
+        raise DataError(f"--groups {quote(str(groups))} is the target: name the column of another group")
+    dropped = next((name for name in targets if name in drop), None)
+    if dropped is not None:
+        raise DataError(f"--drop {quote(dropped)} would drop the target column: drop only features")
 
 
 def labelled_rows(

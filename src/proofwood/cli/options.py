@@ -31,6 +31,22 @@ Drop = Annotated[
     list[str], typer.Option(metavar="COL", help="Column to leave out; may be repeated.", autocompletion=columns)
 ]
 
+Categorical = Annotated[
+    list[str],
+    typer.Option(
+        metavar="COL",
+        help="Column of codes, or of text with many levels, to read as categories; may be repeated.",
+        autocompletion=columns,
+    ),
+]
+ClassWeights = Annotated[
+    list[str],
+    typer.Option(
+        "--class-weight",
+        metavar="LABEL=WEIGHT",
+        help="Weight of each row of this class, may be repeated; or 'balanced', for equal totals of all classes.",
+    ),
+]
 Missing = Annotated[
     list[str],
     typer.Option(

@@ -161,7 +161,7 @@ class TreePath:
         if leaves is None:
             raise ValueError("pass a number of leaves, or alpha: only a path with cv chooses a number")
         if not is_integer(leaves) or not 1 <= leaves <= len(self):
-            raise ValueError(f"leaves={leaves!r}: expected an integer from 1 to {len(self)}")
+            raise ValueError(f"{parameter('leaves', leaves)}: expected an integer from 1 to {len(self)}")
         tree = self._front.trees[leaves - 1]
         return fitted(self._learner, self._posed, self._front, tree, self._proof_of(tree), max_leaf_nodes=leaves)
 
@@ -246,7 +246,11 @@ def optimal_tree_path(
     min_weight_fraction_leaf: float = 0.0,
     sample_weight: npt.ArrayLike | None = None,
     class_weight: str | Mapping[Any, float] | None = None,
+    categorical_features: Any = None,
     drop: Any = None,
+    missing_values: Any = None,
+    written_as: Mapping[Any, str | None] | None = None,
+    bands: Any = None,
     time_limit: float | None = 60.0,
     memory_limit: int | str | None = None,
     n_jobs: int | None = None,
@@ -275,8 +279,8 @@ def optimal_tree_path(
     sample_weight : (n_samples,) weight of each row, at least 0; rows of weight 0 are ignored
     class_weight : dict from label to weight, "balanced" or None
         Factor for the weight of each row of a class.
-    drop : list of indices or names, boolean mask, or None
-        Columns that no tree tests.
+    categorical_features, drop, missing_values, written_as, bands :
+        How columns and the target are read, as by :class:`OptimalTreeClassifier`.
     time_limit : float or None, default 60.0
         Seconds for all searches; with folds, half of it is kept for them. Where it is over, trees in hand and bounds
         are returned.
@@ -318,7 +322,11 @@ def optimal_tree_path(
         min_samples_leaf=min_samples_leaf,
         min_weight_fraction_leaf=min_weight_fraction_leaf,
         class_weight=class_weight,
+        categorical_features=categorical_features,
         drop=drop,
+        missing_values=missing_values,
+        written_as=written_as,
+        bands=bands,
         time_limit=time_limit,
         memory_limit=memory_limit,
         n_jobs=n_jobs,
@@ -360,7 +368,7 @@ def _on_folds(
     """(most, n_folds) share of the weight that the trees of a path on each fold get wrong where it holds out rows."""
     wrong = np.zeros((most, len(folds)))
     for place, (train, test) in enumerate(folds):
-        reader = copy(learner).set_params(written_as=forms_of(learner.schema_))
+        reader = copy(learner).set_params(written_as=forms_of(learner.schema_), bands=None)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # warnings about columns are raised once, for all rows
             rows = reader._read_rows(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
@@ -85,6 +86,16 @@ def test_no_rule_changes_a_front(rule: str) -> None:
         problem = a_problem(rng, max_depth=3)
         both = [solve_front(problem, options=SearchOptions(**{rule: on})) for on in (True, False)]
         assert len({tuple((tree.upper, tree.lower) for tree in front.trees) for front in both}) == 1
+
+
+@pytest.mark.parametrize("depth", [3, 4])
+def test_costs_may_be_great(depth: int) -> None:
+    rng = np.random.default_rng(9)
+    for _ in range(20):
+        small = a_problem(rng, max_depth=depth)
+        large = replace(small, weights=small.weights << 35)
+        checked(large, front := solve_front(large))
+        assert [tree.upper for tree in front.trees] == [cost << 35 for cost in fewest(small, most_leaves(depth))]
 
 
 def test_the_best_tree_of_few_leaves_with_a_price() -> None:

@@ -36,11 +36,11 @@ void SubproblemOf<Value>::set_base(const Value& base, i64 leaf_price) {
 }
 
 template <class Value>
-void SubproblemOf<Value>::offer(const Value& cost, Plans<Value> tree) {
+void SubproblemOf<Value>::offer(const Value& cost, const Plans<Value>& tree) {
   if constexpr (kOneNumber<Value>) {
     if (cost >= upper) return;
     upper = cost;
-    plan = std::move(tree);
+    plan = tree;
   } else {
     take_cheaper(upper, plan, cost, tree);
   }

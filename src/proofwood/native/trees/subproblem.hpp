@@ -98,7 +98,7 @@ struct SubproblemOf {
   void begin(Rows& of, int depth_, i64 leaf, const Value& limit_, i64 gap_);
   // Splitting off nothing leaves a tree of depth one less on all rows, whose cost is at least `base`.
   void set_base(const Value& base, i64 leaf_price);
-  void offer(const Value& cost, Plans<Value> tree);
+  void offer(const Value& cost, const Plans<Value>& tree);
 
   // UB of the paper: cheaper trees are of interest.
   Value cutoff() const {

@@ -1,0 +1,73 @@
+"""``proofwood path``: the best tree of every number of leaves, on the command line."""
+
+from __future__ import annotations
+
+import pytest
+
+import proofwood
+from tests.command_line import failed, worked
+from tests.interface.test_cli_json import answer
+
+
+@pytest.fixture(scope="module")
+def iris(tmp_path_factory):
+    path = tmp_path_factory.mktemp("path") / "iris.csv"
+    worked("data", "iris", "--out", path)
+    return path
+
+
+def test_a_line_for_each_number_of_leaves(iris):
+    *lines, last = worked("path", iris, "--target", "species", "--max-depth", 2).splitlines()
+    assert [line.split(";")[0] for line in lines] == [
+        " 1 leaf:   100 wrong, proved",
+        " 2 leaves: 50 wrong, proved",
+        " 3 leaves: 6 wrong, proved",
+    ]
+    assert last == " 4 leaves: 6 wrong, proved"
+
+
+def test_folds_choose_a_tree_which_is_printed_and_saved(iris, tmp_path):
+    saved = tmp_path / "tree.json"
+    text = worked("path", iris, "--target", "species", "--max-depth", 2, "--cv", 3, "--out", saved)
+    tree = proofwood.load(saved)
+    assert (tree.get_n_leaves(), tree.max_leaf_nodes, tree.target_name_) == (3, 3, "species")
+    assert text.endswith(tree.export_text() + "\n")
+    found = answer("path", iris, "--target", "species", "--max-depth", 2, "--cv", 3)
+    assert (found["rows"], found["chosen"]) == (150, 3)
+    assert [tree["errors"] for tree in found["trees"]] == [100, 50, 6, 6]
+    assert all(0 < tree["held_out"] < 1 and tree["standard_error"] is not None for tree in found["trees"])
+
+
+@pytest.mark.needs("matplotlib")
+def test_the_path_is_drawn(iris, tmp_path):
+    picture = tmp_path / "path.svg"
+    worked("path", iris, "--target", "species", "--max-depth", 1, "--plot", picture)
+    assert picture.read_text().startswith("<?xml")
+
+
+def test_the_tree_of_a_number_of_leaves_is_printed(iris, tmp_path):
+    saved = tmp_path / "tree.json"
+    text = worked("path", iris, "--target", "species", "--max-depth", 2, "--leaves", 2, "--out", saved)
+    assert text.endswith(proofwood.load(saved).export_text() + "\n")
+
+
+def test_the_table_is_read_as_by_fit(iris):
+    of_bands = answer("path", iris, "--target", "petal length (cm)", "--bands", 3, "--cv", 2, "--max-depth", 1)
+    assert (of_bands["chosen"], len(of_bands["trees"])) == (2, 2)
+    without = ("--drop", "petal length (cm)", "--drop", "petal width (cm)")
+    found = answer("path", iris, "--target", "species", "--max-depth", 1, *without)
+    assert found["trees"][1]["errors"] > 50
+    weighted = answer("path", iris, "--target", "species", "--max-depth", 1, "--class-weight", "setosa=3")
+    assert weighted["trees"][0]["errors"] == 100
+    few = answer("path", iris, "--target", "species", "--max-leaf-nodes", 3, "--min-samples-leaf", 51)
+    assert [tree["n_leaves"] for tree in few["trees"]] == [1, 2, 2]
+
+
+def test_mistakes(iris, tmp_path):
+    given = ("path", iris, "--target", "species")
+    assert "add --leaves N, or --cv FOLDS" in failed(*given, "--out", tmp_path / "tree.json")
+    assert "--leaves 9: expected an integer from 1 to 8" in failed(*given, "--leaves", 9)
+    assert "--drop species would drop the target column" in failed(*given, "--drop", "species")
+    assert "--groups species is the target" in failed(*given, "--groups", "species", "--cv", 2)
+    assert "--max-depth" in failed(*given, "--max-depth", -1)
+    assert "cut it into bands, with --bands" in failed("path", iris, "--target", "petal length (cm)")
