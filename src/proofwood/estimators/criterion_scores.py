@@ -11,8 +11,9 @@ from sklearn.metrics import fbeta_score, jaccard_score, make_scorer
 
 from proofwood.estimators.costs import cost_matrix
 from proofwood.estimators.ratios import as_ratio, positive_code
+from proofwood.language import marked
 
-COST = "neg mean cost"
+COST = marked("neg mean cost")
 """Name of the score of trees that avoid costs."""
 BY_NAME = {"balanced_accuracy": "balanced_accuracy", "log_loss": "neg_log_loss"}
 """Scores of scikit-learn that are what a criterion measures; for all other criteria it is the accuracy."""
