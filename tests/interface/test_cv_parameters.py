@@ -1,4 +1,4 @@
-"""``OptimalTreeCV`` with what its trees can be asked for: criteria, costs, orders, constraints, few leaves, questions."""
+"""``OptimalTreeCV`` with what its trees have: criteria, costs, orders, constraints, few leaves, questions."""
 
 from __future__ import annotations
 
@@ -51,9 +51,10 @@ def test_the_greatest_f1(tmp_path):
     names = np.where(Y == 1, "rare", "usual")
     tree = OptimalTreeCV((1, 2), criterion="f1", pos_label="rare", cv=3).fit(X, names)
     assert set(tree.cv_results_["param_alpha"]) == {0.0}
-    assert tree.objective_ == OptimalTreeClassifier(criterion="f1", pos_label="rare", **tree.best_params_).fit(
-        X, names
-    ).objective_
+    assert (
+        tree.objective_
+        == OptimalTreeClassifier(criterion="f1", pos_label="rare", **tree.best_params_).fit(X, names).objective_
+    )
     train, test = folds_of(3, X, names, None, 0, X)[0]
     alone = OptimalTreeClassifier(1, criterion="f1", pos_label="rare").fit(X[train], names[train])
     expected = f1_score(names[test], alone.predict(X[test]), pos_label="rare")

@@ -150,7 +150,7 @@ def front_of(
     return replace(sure, trees=trees)
 
 
-class AtPrice(NamedTuple):
+class PricedTree(NamedTuple):
     """The tree of a front that costs least at a price of a leaf, what is proved about it, and whether all is."""
 
     tree: FrontTree
@@ -158,7 +158,7 @@ class AtPrice(NamedTuple):
     closed: bool  # up to rounding
 
 
-def at_price(of: TreeProblem, front: Front, problem: TreeProblem, most: int | None = None) -> AtPrice:
+def at_price(of: TreeProblem, front: Front, problem: TreeProblem, most: int | None = None) -> PricedTree:
     """The tree of a front that costs least with the price of a leaf of ``problem``.
 
     Parameters
@@ -181,7 +181,7 @@ def at_price(of: TreeProblem, front: Front, problem: TreeProblem, most: int | No
     lower = min(upper, *(priced(tree.lower, tree.leaves) for tree in trees))
     complete = front.stats.stopped_by is None
     told = proof(cost, upper, lower, lambda: problem.real_cost(best.model), complete=complete)
-    return AtPrice(best, told, lower == upper)
+    return PricedTree(best, told, lower == upper)
 
 
 def fitted(
@@ -242,7 +242,7 @@ class FrontOfSize:
         posed = by_leaves(learner, given, leaves)
         return None if posed is None else cls(learner, posed, leaves, most, prices)
 
-    def search(self, end: float | None) -> list[tuple[AtPrice, Callable[[], OptimalTreeClassifier]]]:
+    def search(self, end: float | None) -> list[tuple[PricedTree, Callable[[], OptimalTreeClassifier]]]:
         """For each limit, and for each price: what was found, and what makes a fitted learner of it.
 
         Parameters
@@ -261,7 +261,7 @@ class FrontOfSize:
         front = front_of(problem, self.leaves, self.learner, end, prices)
         if front.stats.stopped_by == "interrupt":
             raise KeyboardInterrupt
-        found: list[tuple[AtPrice, Callable[[], OptimalTreeClassifier]]] = []
+        found: list[tuple[PricedTree, Callable[[], OptimalTreeClassifier]]] = []
         for most in self.most:
             for one in priced:
                 best = at_price(problem, front, one, most)

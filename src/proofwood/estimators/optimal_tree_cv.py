@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.metrics import check_scoring
 from sklearn.utils.validation import check_is_fitted
 
-from proofwood.estimators import criterion_scores
+from proofwood.estimators import tree_scores
 from proofwood.estimators.candidates import FittedCandidates
 from proofwood.estimators.choice import Rule, score_name, values_of
 from proofwood.estimators.chosen_tree import ChosenTree
@@ -248,15 +248,15 @@ class OptimalTreeCV(TreeQuestions, FairTrees, ChosenTree, FittedClassifier):
         return values_of(self.max_leaf_nodes)
 
     def _scorer(self, rows: ClassRows) -> Any:
-        scorer = criterion_scores.scorer_of(self, rows.classes) if self.scoring is None else None
+        scorer = tree_scores.scorer_of(self, rows.classes) if self.scoring is None else None
         if scorer is not None:
             return scorer
-        if self.scoring is None and (named := criterion_scores.name_of(self)) is not None:
+        if self.scoring is None and (named := tree_scores.name_of(self)) is not None:
             return check_scoring(self._learner(), scoring=named)
         return super()._scorer(rows)
 
     def _score_name(self) -> str:
-        named = criterion_scores.name_of(self) if self.scoring is None else None
+        named = tree_scores.name_of(self) if self.scoring is None else None
         return super()._score_name() if named is None else score_name(named)
 
     def _learner(self, **parameters: Any) -> OptimalTreeClassifier:

@@ -279,8 +279,8 @@ def optimal_tree_path(
     sample_weight : (n_samples,) weight of each row, at least 0; rows of weight 0 are ignored
     class_weight : dict from label to weight, "balanced" or None
         Factor for the weight of each row of a class.
-    categorical_features, drop, missing_values, written_as, bands :
-        How columns and the target are read, as by :class:`OptimalTreeClassifier`.
+    categorical_features, drop, missing_values : as in :class:`OptimalTreeClassifier`
+    written_as, bands : as in :class:`OptimalTreeClassifier`
     time_limit : float or None, default 60.0
         Seconds for all searches; with folds, half of it is kept for them. Where it is over, trees in hand and bounds
         are returned.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from copy import copy
 from itertools import product
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from proofwood import DemographicParity, OptimalTreeClassifier
+from proofwood import DemographicParity, OptimalTreeClassifier, OptimalTreeCV
 from proofwood.estimators.few_leaves import FrontOfSize
 from proofwood.exceptions import OptimalityWarning
 
@@ -72,10 +73,8 @@ def test_a_search_that_was_stopped_has_trees_and_bounds() -> None:
     learner, rows = read(OptimalTreeClassifier(4), X, y)
     front = FrontOfSize.of(learner, rows, [None], (0.0, 0.001, 0.9))
     assert front is not None
-    import time
-
     found = front.search(time.monotonic() + 0.2)
-    assert [best.closed for best, _ in found][0] is False
+    assert not found[0][0].closed
     for best, _ in found:
         assert 0 <= best.told.lower_bound <= best.told.objective
 
@@ -109,8 +108,6 @@ def test_levels_that_a_fit_tests_by_more_sets_are_fitted_one_by_one() -> None:
 
 
 def test_a_front_of_cross_validation_is_warned_of() -> None:
-    from proofwood import OptimalTreeCV
-
     rng = np.random.default_rng(0)
     X, y = rng.random((400, 20)), rng.integers(0, 4, 400)
     with pytest.warns(OptimalityWarning, match=r"in \d+ of 6 fits on folds the search reached its share"):
