@@ -251,8 +251,8 @@ class CandidateRun:
         found = []
         for best, _ in trees:
             model, score, predicted = scored[best.tree.leaves]
-            objective, proved = best.told.objective, best.closed
-            found.append(Fit(score, model, objective, proved, not proved, seconds, predicted))
+            proved = best.told.status is Status.OPTIMAL
+            found.append(Fit(score, model, best.told.objective, proved, not best.settled, seconds, predicted))
         return found
 
     def _path(self, fold: Fold, size: Size, most: int | None, known: Sequence[Fit] = ()) -> list[Fit]:
@@ -265,9 +265,9 @@ class CandidateRun:
         Parameters
         ----------
         fold, size, most : the fold, and what all candidates have in common
-        known : fits of all prices, of which those that are not proved are tried again
+        known : fits of all prices, of which those that were stopped are tried again
         """
-        found = {place: fit for place, fit in enumerate(known) if fit.optimal}
+        found = {place: fit for place, fit in enumerate(known) if not fit.stopped}
         self._left -= len(found)
 
         def fit(place: int) -> None:

@@ -151,11 +151,13 @@ def front_of(
 
 
 class PricedTree(NamedTuple):
-    """The tree of a front that costs least at a price of a leaf, what is proved about it, and whether all is."""
+    """The tree of a front that costs least at a price of a leaf, what is proved about it, and whether a limit did not
+    keep the search from saying more.
+    """
 
     tree: FrontTree
     told: Proof
-    closed: bool  # up to rounding
+    settled: bool
 
 
 def at_price(of: TreeProblem, front: Front, problem: TreeProblem, most: int | None = None) -> PricedTree:
@@ -181,7 +183,7 @@ def at_price(of: TreeProblem, front: Front, problem: TreeProblem, most: int | No
     lower = min(upper, *(priced(tree.lower, tree.leaves) for tree in trees))
     complete = front.stats.stopped_by is None
     told = proof(cost, upper, lower, lambda: problem.real_cost(best.model), complete=complete)
-    return PricedTree(best, told, lower == upper)
+    return PricedTree(best, told, complete or lower == upper)
 
 
 def fitted(

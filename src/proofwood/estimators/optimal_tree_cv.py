@@ -297,6 +297,18 @@ class OptimalTreeCV(TreeQuestions, FairTrees, ChosenTree, FittedClassifier):
         check_is_fitted(self)
         return float(self.best_estimator_.cost(X, y, sample_weight, costs=costs))
 
+    def recount(
+        self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None, *, sensitive_features: Any = None
+    ) -> float:
+        """The objective of ``model_``, counted row by row.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as given to :meth:`fit`
+        sensitive_features : accepted as in :class:`OptimalTreeClassifier`; limits on rates are no part of the objective
+        """
+        return super().recount(X, y, sample_weight)
+
     def population_bound(
         self, confidence: float = 0.95, *, rival: Any = None, X_test: Any = None, y_test: Any = None
     ) -> proofwood.PopulationBound:

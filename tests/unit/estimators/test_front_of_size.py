@@ -60,8 +60,9 @@ def test_each_tree_costs_what_a_fit_costs(seed: int) -> None:
             alone = copy(learner).set_params(alpha=price, max_leaf_nodes=limit).fit(X, y, weights)
             tree = fitted()
             assert best.told.objective == alone.objective_
+            assert best.told.lower_bound == pytest.approx(alone.lower_bound_, rel=1e-12)
             assert best.told.lower_bound <= alone.objective_
-            assert best.closed
+            assert best.settled
             assert tree.model_.n_leaves <= (limit or 2**depth)
             tree.set_params(alpha=price)
             assert tree.recount(X, y, weights) == pytest.approx(alone.objective_, rel=1e-12, abs=1e-12)
@@ -74,7 +75,7 @@ def test_a_search_that_was_stopped_has_trees_and_bounds() -> None:
     front = FrontOfSize.of(learner, rows, [None], (0.0, 0.001, 0.9))
     assert front is not None
     found = front.search(time.monotonic() + 0.2)
-    assert not found[0][0].closed
+    assert not found[0][0].settled
     for best, _ in found:
         assert 0 <= best.told.lower_bound <= best.told.objective
 
