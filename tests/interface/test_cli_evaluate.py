@@ -107,6 +107,24 @@ def test_the_choice_is_printed(folder):
     assert answer("fit", folder / "iris.csv", "--target", "species")["cross_validation"] is None
 
 
+def test_what_one_tree_can_be_asked_for_goes_with_folds(tmp_path):
+    rng = np.random.default_rng(0)
+    income, group = rng.integers(0, 20, 90), rng.choice(["a", "b"], 90)
+    paid = np.where(income + rng.integers(0, 9, 90) > 12, "yes", "no")
+    table = tmp_path / "loans.csv"
+    pl.DataFrame({"income": income, "group": group, "paid": paid}).write_csv(table)
+    common = ("fit", table, "--target", "paid", "--max-depth", 2, "--cv", 3)
+    few = answer(*common, "--max-leaf-nodes", 2)["cross_validation"]["candidates"]
+    assert {one["max_leaf_nodes"] for one in few} == {2}
+    assert max(one["leaves"] for one in few) <= 2
+    ordered = worked(*common, "--monotonic", "income=1", "--drop", "group", "--out", tmp_path / "tree.json")
+    assert "chosen" in ordered
+    assert proofwood.load(tmp_path / "tree.json").monotonic_cst == {"income": 1}
+    rates = ("--demographic-parity", "group:0.9", "--positive", "yes")
+    assert "worst ratio" in worked(*common, "--alpha", 0, *rates)
+    assert "neg mean cost" in worked(*common, "--alpha", 0, "--costs", "yes:no=5,no:yes=1")
+
+
 @pytest.mark.parametrize("given", [("--cv", "--max-depth", 1), ("--max-depth", 1, "--cv")])
 def test_five_folds_without_a_number(folder, given):
     result = invoke("fit", folder / "iris.csv", "--target", "species", *given, "--json")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,7 @@ from proofwood import (
     OptimalTreeRegressorCV,
     write_report,
 )
-from proofwood.estimators import candidates
+from proofwood.estimators import candidates, few_leaves
 from proofwood.estimators.classifier import ClassRows
 from proofwood.estimators.folds import folds_of
 from proofwood.model.evaluate import predict
@@ -62,25 +63,57 @@ def test_candidates_without_a_score_come_last(iris):
     assert tree.best_params_["max_depth"] == 2
 
 
-def test_a_tree_that_serves_two_prices_serves_those_between(monkeypatch):
-    prices = [k / 50 for k in range(12)]
-    X, y = noisy()
+def paths_of(monkeypatch):
+    """Lists that will hold what each fit and each path of a cross-validation was asked and gave."""
     fits, paths = [], []
     real_fit, real_path = candidates.CandidateRun._fit, candidates.CandidateRun._path
     monkeypatch.setattr(candidates.CandidateRun, "_fit", lambda self, *of: fits.append(of) or real_fit(self, *of))
     monkeypatch.setattr(
         candidates.CandidateRun, "_path", lambda self, *of: paths.append(real_path(self, *of)) or paths[-1]
     )
+    return fits, paths
+
+
+def require_best(paths, X, y, prices, folds, depth=2):
+    """Each path has a tree of least cost at each price, and its score."""
+    for (train, test), path in zip(folds, paths, strict=True):
+        for price, fit in zip(prices, path, strict=True):
+            alone = OptimalTreeClassifier(depth, alpha=price).fit(X[train], y[train])
+            assert not fit.stopped
+            assert float(problem_of(alone, X[train], y[train]).counted.real_cost(fit.model)) == alone.objective_
+            assert fit.score == np.mean(predict(fit.model, X[test]) == y[test])
+
+
+def test_a_tree_that_serves_two_prices_serves_those_between(monkeypatch):
+    prices = [k / 50 for k in range(12)]
+    X, y = noisy()
+    monkeypatch.setattr(candidates, "FEWEST", 100)  # no fronts
+    fits, paths = paths_of(monkeypatch)
     trees = OptimalTreeCV(2, alpha=prices, cv=3, rule="best").fit(X, y)
     assert len(fits) < 3 * len(prices)
     assert np.sum(trees.cv_results_["mean_fit_time"] == 0) > 0
-    folds = folds_of(3, X, y, None, 0, X)
-    for (train, test), path in zip(folds, paths, strict=True):
-        for price, fit in zip(prices, path, strict=True):  # the tree of each fold costs the least at each price
-            alone = OptimalTreeClassifier(2, alpha=price).fit(X[train], y[train])
-            assert fit.optimal
-            assert float(problem_of(alone, X[train], y[train]).counted.real_cost(fit.model)) == alone.objective_
-            assert fit.score == np.mean(predict(fit.model, X[test]) == y[test])
+    require_best(paths, X, y, prices, folds_of(3, X, y, None, 0, X))
+
+
+@pytest.mark.parametrize("prices", [(0.0, 0.01, 0.02, 0.05, 0.2), tuple(np.geomspace(0.001, 0.1, 5)), (0.01, 0.5, 1)])
+def test_one_front_a_fold_serves_all_prices(monkeypatch, prices):
+    X, y = noisy()
+    fits, paths = paths_of(monkeypatch)
+    found = OptimalTreeCV(3, alpha=prices, cv=3, rule="best").fit(X, y)
+    assert not fits
+    assert set(found.cv_results_["n_optimal"]) == {3} or prices[0] == 0.001  # of many digits: up to rounding
+    assert np.all(found.cv_results_["mean_fit_time"] > 0)
+    require_best(paths, X, y, prices, folds_of(3, X, y, None, 0, X), depth=3)
+
+
+def test_what_a_front_leaves_open_is_searched_alone(monkeypatch):
+    X, y = noisy()
+    monkeypatch.setattr(candidates, "FOR_FRONT", 0.0)
+    fits, paths = paths_of(monkeypatch)
+    prices = (0.0, 0.01, 0.1, 0.3)
+    OptimalTreeCV(3, alpha=prices, cv=3).fit(X, y)
+    assert fits
+    require_best(paths, X, y, prices, folds_of(3, X, y, None, 0, X), depth=3)
 
 
 def test_the_chosen_tree_is_the_optimal_tree_of_its_size():
@@ -179,7 +212,7 @@ def test_a_limit_leaves_out_candidates_and_says_so(monkeypatch):
 
     monkeypatch.setattr(candidates.time, "monotonic", clock)
     with pytest.warns(OptimalityWarning, match=r"\d+ of 36 candidates were not tried in every fold"):
-        tree = OptimalTreeCV(range(6), cv=2, time_limit=6.0).fit(X, y)
+        tree = OptimalTreeCV(range(6), cv=2, time_limit=4.0).fit(X, y)
     assert 1 <= len(tree.cv_results_["params"]) < 36
     with pytest.raises(TimeoutError, match="before the first candidate was fitted in every fold"):
         OptimalTreeCV(cv=2, time_limit=0.05).fit(X, y)
@@ -197,15 +230,15 @@ def test_searches_that_reach_their_share_are_counted():
 
 def test_ctrl_c_ends_the_trying_and_keeps_what_was_tried(monkeypatch):
     X, y = noisy(60)
-    real, calls = candidates.CandidateRun._fit, []
+    real = few_leaves.solve_front
 
-    def press(self, fold, size, price):
-        calls.append(size)
-        if size.max_depth == press.depth:
-            raise KeyboardInterrupt
-        return real(self, fold, size, price)
+    def press(problem, *of, **more):
+        if problem.max_depth == press.depth:
+            front = real(problem, *of, **more)
+            return replace(front, stats=replace(front.stats, stopped_by="interrupt"))
+        return real(problem, *of, **more)
 
-    monkeypatch.setattr(candidates.CandidateRun, "_fit", press)
+    monkeypatch.setattr(few_leaves, "solve_front", press)
     press.depth = 2
     with pytest.warns(OptimalityWarning, match="12 of 18 candidates were not tried"):
         tree = OptimalTreeCV(cv=2).fit(X, y)

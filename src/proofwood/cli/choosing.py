@@ -36,7 +36,8 @@ SIZE = nullable(
                         ),
                         "leaves": described(NUMBER, "mean over the folds"),
                         "proved": described(INTEGER, "folds in which the tree is proved optimal"),
-                    }
+                    },
+                    more={"max_leaf_nodes": described(INTEGER, "the most leaves, if they are limited")},
                 )
             ),
         }

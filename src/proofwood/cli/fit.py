@@ -19,7 +19,6 @@ from proofwood.cli.labelled import require_apart, with_target
 from proofwood.cli.learners import OPTIONS, chosen, settings_from_table, settings_of
 from proofwood.cli.learners.assembled import LearnersCommand, with_learner_options
 from proofwood.cli.learners.option import Predicts
-from proofwood.cli.learners.tree import OF_ONE_TREE
 from proofwood.cli.learning import learn
 from proofwood.cli.options import (
     TABLE_HELP,
@@ -259,10 +258,6 @@ def _require_folds(given: Mapping[str, Any], scoring: str | None, groups: str | 
     for value, option in ((scoring, "--scoring"), (groups, "--groups")):
         if value is not None and "cv" not in given:
             raise DataError(f"{option} applies to folds: give their number with --cv")
-    for name in OF_ONE_TREE if "cv" in given else ():
-        if name in given:
-            option = f"--{name.replace('_', '-')}"
-            raise DataError(f"{option} is for one tree, but --cv chooses among trees without it: leave out one of them")
 
 
 def _require_checkpoint(given: Mapping[str, Any], data: Path, *others: tuple[Path | None, str]) -> None:

@@ -66,6 +66,7 @@ class ChosenTree(FittedModel):
     best_estimator_: Any
 
     _of_numbers = False  # whether the target is numbers
+    _sensitive: Any = None  # group of each row that constraints compare, during a fit
 
     # ----------------------------------------------------------------------------------------------- to implement
 
@@ -90,6 +91,14 @@ class ChosenTree(FittedModel):
     @abstractmethod
     def _scored(self, y: Any) -> Any:
         """Targets of new rows as a scorer compares them with predictions."""
+
+    def _prices(self) -> list[float]:
+        """The prices of a leaf to try."""
+        return values_of(self.alpha)
+
+    def _leaf_limits(self) -> list[int | None]:
+        """The limits on the number of leaves to try."""
+        return [None]
 
     def _of_last_fit(self) -> dict[str, Any]:
         """The parameters that only the learner over all rows gets."""
@@ -157,7 +166,7 @@ class ChosenTree(FittedModel):
             choice = choose(tried.scores, tried.leaves, rule)
             learner.validation_ = self._held_out_figures(tried, choice.chosen, rows)
             learner.set_params(time_limit=self.time_limit, **tried.candidates[choice.chosen].params)
-            learner._finish(learner._learn_rows(rows, started))
+            learner._finish(learner._learn_rows(rows, started, learner._constrained(self._sensitive)))
             learner.hints_ += tuple(hints)
         self._adopt(learner, tried, choice)
         self._warn_of_unproved(tried)
@@ -246,11 +255,11 @@ class ChosenTree(FittedModel):
             held_out = FoldRows(
                 test, _safe_indexing(X, test), targets[test], None if weights is None else weights[test]
             )
-            folds.append(Fold(reader, read, held_out, self._baseline(targets[train], held_out)))
-        prices = sorted({float(price) for price in values_of(self.alpha)})
-        trial = CandidateRun(
-            folds, sizes(sorted(set(values_of(self.max_depth))), sorted(set(minima))), prices, self.scorer_, end
-        )
+            compared = None if self._sensitive is None else _safe_indexing(self._sensitive, train)
+            folds.append(Fold(reader, read, held_out, self._baseline(targets[train], held_out), compared))
+        prices = sorted({float(price) for price in self._prices()})
+        all_sizes = sizes(sorted(set(values_of(self.max_depth))), sorted(set(minima)))
+        trial = CandidateRun(folds, all_sizes, prices, self._leaf_limits(), self.scorer_, end)
         with reporting.progress_lines() if self.verbose else nullcontext():
             return trial.run()
 
@@ -329,11 +338,16 @@ class ChosenTree(FittedModel):
         """
         check_is_fitted(self)
         found = self.cv_results_
-        minima = set(found["param_min_samples_leaf"].tolist())
-        series = [
-            f"depth {depth}" + (f", leaves from {minimum} rows" if len(minima) > 1 else "")
-            for depth, minimum in zip(found["param_max_depth"], found["param_min_samples_leaf"], strict=True)
-        ]
+        limits = {name: set(found[name].tolist()) for name in found if name.startswith("param_m")}
+        several = {name for name, values in limits.items() if len(values) > 1}
+        series = []
+        for params in found["params"]:
+            name = f"depth {params['max_depth']}"
+            if "param_max_leaf_nodes" in several and params.get("max_leaf_nodes") is not None:
+                name += f", at most {params['max_leaf_nodes']} leaves"
+            if "param_min_samples_leaf" in several:
+                name += f", leaves from {params['min_samples_leaf']} rows"
+            series.append(name)
         scores = np.column_stack([found[f"split{k}_test_score"] for k in range(self.n_splits_)])
         return plot_scores(
             found["mean_n_leaves"],
@@ -354,6 +368,8 @@ class ChosenTree(FittedModel):
         """The chosen size, in words."""
         params = self.best_params_
         parts = [gettext("depth %(depth)s", depth=params["max_depth"])]
+        if params.get("max_leaf_nodes") is not None:
+            parts.append(ngettext("at most %(n)s leaf", "at most %(n)s leaves", params["max_leaf_nodes"]))
         if params["alpha"]:
             parts.append(f"alpha {number(format(params['alpha'], 'g'))}")
         if params["min_samples_leaf"] > 1:

@@ -79,6 +79,18 @@ def sensitive_values(X: Any, column: str | None, sensitive_features: Any) -> Any
     return X[column]
 
 
+def compared_groups(constraints: Any, X: Any, sensitive_features: Any) -> Any:
+    """The group of each row that ``constraints`` compare, None without one; ValueError if they cannot be used."""
+    limits, column = tree_constraints(constraints)
+    groups = sensitive_values(X, column, sensitive_features)
+    if groups is not None and not limits:
+        raise ValueError(
+            "sensitive_features is given, but no constraint compares groups: add one, such as "
+            "constraints=[DemographicParity(ratio=0.8)] (with ratio=0 the rates are only reported), or leave it out"
+        )
+    return groups
+
+
 def require_errors(learner: Any, given: ClassRows, what: str) -> None:
     """Raise ValueError unless trees under limits on rates can be searched with these parameters."""
     if given.n_classes > 2:
@@ -205,7 +217,7 @@ class FairTrees:
         import proofwood  # start-up time; by its public name, since questions depend on estimators
 
         return proofwood.Fairest.of(
-            cast("proofwood.OptimalTreeClassifier", self),
+            cast("proofwood.OptimalTreeClassifier", getattr(self, "best_estimator_", self)),
             constraint,
             X,
             y,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
@@ -26,13 +26,14 @@ from proofwood.estimators.fair_trees import (
     MEETING,
     FairTrees,
     attained,
+    compared_groups,
     constraints_from_plain,
     constraints_in_plain,
     few_levels,
     limited,
-    sensitive_values,
     tree_constraints,
 )
+from proofwood.estimators.few_leaves import FrontOfSize
 from proofwood.estimators.input import row_weights
 from proofwood.estimators.monotone import (
     directions_of,
@@ -262,24 +263,27 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
         OptimalityWarning
             If a limit or Ctrl-C ended the search before the proof. The estimator then has the best model found so far.
         """
-        constraints, column = tree_constraints(self.constraints)
-        groups = sensitive_values(X, column, sensitive_features)
-        if groups is not None and not constraints:
-            raise ValueError(
-                "sensitive_features is given, but no constraint compares groups: add one, such as "
-                "constraints=[DemographicParity(ratio=0.8)] (with ratio=0 the rates are only reported), or leave it out"
-            )
+        groups = compared_groups(self.constraints, X, sensitive_features)
+        with self._given(costs):
+            try:
+                self._fit(X, y, sample_weight, self._constrained(groups))
+            finally:
+                self.__dict__.pop("_compared", None)
+        return self
+
+    def _constrained(self, groups: Any) -> Callable[[PosedTree, ClassRows], PosedTree] | None:
+        constraints, _ = tree_constraints(self.constraints)
 
         def constrain(posed: PosedTree, given: ClassRows) -> PosedTree:
             posed, self._compared = limited(posed, self, given, constraints, groups)
             return posed
 
-        with self._given(costs):
-            try:
-                self._fit(X, y, sample_weight, constrain if constraints else None)
-            finally:
-                self.__dict__.pop("_compared", None)
-        return self
+        return constrain if constraints else None
+
+    def _front_of_size(
+        self, given: ClassRows, most: Sequence[int | None], prices: Sequence[float]
+    ) -> FrontOfSize | None:
+        return FrontOfSize.of(self, given, most, prices)
 
     @contextmanager
     def _given(self, costs: npt.ArrayLike | None) -> Iterator[None]:

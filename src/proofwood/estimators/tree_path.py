@@ -19,10 +19,11 @@ from sklearn.utils import _safe_indexing
 
 from proofwood.arguments import is_integer
 from proofwood.data.schema import forms_of
-from proofwood.engines.trees.front import MOST_LEAVES, Front, FrontTree, most_leaves, solve_front
+from proofwood.engines.trees.front import MOST_LEAVES, Front, FrontTree, most_leaves
 from proofwood.estimators.base import fit_within
 from proofwood.estimators.choice import Rule, choose
 from proofwood.estimators.classifier import ClassRows
+from proofwood.estimators.few_leaves import at_price, fitted, front_of
 from proofwood.estimators.folds import folds_of
 from proofwood.estimators.input import features_and_labels, target_name, with_row_index
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
@@ -30,11 +31,10 @@ from proofwood.estimators.parameters import seconds_of
 from proofwood.estimators.tree_learner import PosedTree
 from proofwood.exceptions import DataWarning, OptimalityWarning
 from proofwood.hints import parameter
-from proofwood.jobs import jobs_of
 from proofwood.model.node_table import FloatArray
-from proofwood.problem.objectives import TreeCost, proof, share_of
-from proofwood.problem.tree import TreeProblem, check_depth
-from proofwood.result import Limits, Result, Status, figure
+from proofwood.problem.objectives import Proof, proof, share_of
+from proofwood.problem.tree import check_depth
+from proofwood.result import Status, figure
 from proofwood.show.front import plot_front
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class TreePath:
                 high = min(high, Fraction(other.lower - tree.upper, -more * unit))
         return low, high
 
-    def _proof_of(self, tree: FrontTree) -> Any:
+    def _proof_of(self, tree: FrontTree) -> Proof:
         problem = self._posed.problem
         complete = self._front.stats.stopped_by is None
         return proof(problem.cost, tree.upper, tree.lower, lambda: problem.real_cost(tree.model), complete=complete)
@@ -163,44 +163,17 @@ class TreePath:
         if not is_integer(leaves) or not 1 <= leaves <= len(self):
             raise ValueError(f"{parameter('leaves', leaves)}: expected an integer from 1 to {len(self)}")
         tree = self._front.trees[leaves - 1]
-        return self._fitted(self._posed.problem, tree, tree.upper, tree.lower, max_leaf_nodes=leaves)
+        return fitted(self._learner, self._posed, self._front, tree, self._proof_of(tree), max_leaf_nodes=leaves)
 
     def _at_price(self, alpha: float) -> OptimalTreeClassifier:
         share = share_of(alpha)
         if share is None or not 0 <= share <= 1:
             raise ValueError(f"{parameter('alpha', alpha)}: expected a share, from 0 to 1")
-        learner = copy(self._learner).set_params(alpha=alpha)
-        problem = learner._posed(self._posed.views, self._rows).problem
-        of_path, cost = self._posed.problem.cost, problem.cost
-        assert isinstance(of_path, TreeCost)
-        assert isinstance(cost, TreeCost)
-
-        def priced(errors: int, leaves: int) -> int:
-            return cost.of_tree(errors // of_path.error_price, leaves)
-
-        best = min(self._front.trees, key=lambda tree: (problem.integer_cost(tree.model), tree.leaves))
-        lower = min(priced(tree.lower, tree.leaves) for tree in self._front.trees)
-        upper = problem.integer_cost(best.model)
-        return self._fitted(problem, best, upper, min(lower, upper), alpha=alpha)
-
-    def _fitted(
-        self, problem: TreeProblem, tree: FrontTree, upper: int, lower: int, **parameters: Any
-    ) -> OptimalTreeClassifier:
-        complete = self._front.stats.stopped_by is None
-        told = proof(problem.cost, upper, lower, lambda: problem.real_cost(tree.model), complete=complete)
-        learner: OptimalTreeClassifier = copy(self._learner).set_params(**parameters)
-        posed = replace(self._posed, problem=problem)
-        result = Result(
-            posed.lifted(tree.model),
-            told.objective,
-            problem.cost.name,
-            told.lower_bound,
-            told.status,
-            self._front.stats,
+        problem = self._posed.problem.at_alpha(share)
+        best = at_price(self._posed.problem, self._front, problem)
+        return fitted(
+            self._learner, replace(self._posed, problem=problem), self._front, best.tree, best.told, alpha=alpha
         )
-        learner._take_result(result, posed, self._rows)
-        learner._finish(posed)
-        return learner
 
     def to_frame(self) -> pl.DataFrame:
         """A polars data frame with one row per number of leaves.
@@ -306,8 +279,8 @@ def optimal_tree_path(
     sample_weight : (n_samples,) weight of each row, at least 0; rows of weight 0 are ignored
     class_weight : dict from label to weight, "balanced" or None
         Factor for the weight of each row of a class.
-    categorical_features, drop, missing_values, written_as, bands :
-        How columns and the target are read, as by :class:`OptimalTreeClassifier`.
+    categorical_features, drop, missing_values : as in :class:`OptimalTreeClassifier`
+    written_as, bands : as in :class:`OptimalTreeClassifier`
     time_limit : float or None, default 60.0
         Seconds for all searches; with folds, half of it is kept for them. Where it is over, trees in hand and bounds
         are returned.
@@ -371,7 +344,7 @@ def optimal_tree_path(
         whole = seconds_of(time_limit, rows.columns.size)
         end = None if whole is None else started + whole
         first = end if end is None or cv is None or whole is None else end - FOR_FOLDS * whole
-        front = _front(posed.problem, most, first, learner)
+        front = front_of(posed.problem, most, learner, first)
         held_out = None
         if cv is not None:
             named = np.asarray(rows.classes[rows.codes])
@@ -381,24 +354,6 @@ def optimal_tree_path(
     path = TreePath(learner, rows, posed, front, held_out)
     _warn_of_unproved(path)
     return path
-
-
-def _front(problem: TreeProblem, most: int, end: float | None, learner: OptimalTreeClassifier) -> Front:
-    """The front, whose leaves hold the least weight without rounding."""
-
-    def searched(problem: TreeProblem) -> Front:
-        seconds = None if end is None else max(0.0, end - time.monotonic())
-        return solve_front(problem, most, limits=Limits(seconds=seconds, threads=jobs_of(learner.n_jobs)))
-
-    front, share = searched(problem), learner.min_weight_fraction_leaf
-    if all(problem.holds_leaves(tree.model, share) for tree in front.trees):
-        return front
-    # Bounds of trees whose leaves may be slightly lighter hold for those with a stricter limit, too.
-    assert isinstance(problem.cost, TreeCost)
-    sure = searched(replace(problem, min_leaf_weight=problem.cost.leaf_weight(share, surely=True)))
-    both = zip(front.trees, sure.trees, strict=True)
-    trees = tuple(replace(found, lower=min(first.lower, found.upper)) for first, found in both)
-    return replace(sure, trees=trees)
 
 
 def _on_folds(
@@ -422,7 +377,7 @@ def _on_folds(
         posed = reader._problem(rows)
         now = time.monotonic()
         until = None if end is None else now + (end - now) / (len(folds) - place)
-        path = TreePath(reader, rows, posed, _front(posed.problem, most, until, learner), None)
+        path = TreePath(reader, rows, posed, front_of(posed.problem, most, learner, until), None)
         held_out, answers = _safe_indexing(X, test), labels[test]
         for leaves in range(1, most + 1):
             missed = path.at(leaves).predict(held_out) != answers

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 class TreeQuestions:
     """Methods that ask about every tree of the scope of a fit, for :class:`OptimalTreeClassifier`."""
 
+    @property
+    def _asked(self) -> proofwood.OptimalTreeClassifier:
+        """The tree whose scope is asked about: of a cross-validation, that of the last fit."""
+        return cast("proofwood.OptimalTreeClassifier", getattr(self, "best_estimator_", self))
+
     def flip_cost(
         self,
         rows: Any,
@@ -39,9 +44,7 @@ class TreeQuestions:
         """
         import proofwood  # start-up time; by its public name, since questions depend on estimators
 
-        return proofwood.Flip.of(
-            cast("proofwood.OptimalTreeClassifier", self), rows, X, y, sample_weight, time_limit=time_limit
-        )
+        return proofwood.Flip.of(self._asked, rows, X, y, sample_weight, time_limit=time_limit)
 
     def population_bound(
         self, confidence: float = 0.95, *, rival: Any = None, X_test: Any = None, y_test: Any = None
@@ -67,9 +70,7 @@ class TreeQuestions:
         """
         import proofwood  # start-up time; as above
 
-        return proofwood.PopulationBound.of(
-            cast("proofwood.OptimalTreeClassifier", self), confidence, rival=rival, X_test=X_test, y_test=y_test
-        )
+        return proofwood.PopulationBound.of(self._asked, confidence, rival=rival, X_test=X_test, y_test=y_test)
 
     def carry_over(
         self,
@@ -97,9 +98,7 @@ class TreeQuestions:
         """
         import proofwood  # start-up time; as above
 
-        return proofwood.CarriedBound.of(
-            cast("proofwood.OptimalTreeClassifier", self), X, y, sample_weight, before=before
-        )
+        return proofwood.CarriedBound.of(self._asked, X, y, sample_weight, before=before)
 
     def fingerprints(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> proofwood.RowFingerprints:
         """Digests of the training rows, to be kept for :meth:`carry_over` in place of the rows.
@@ -110,4 +109,4 @@ class TreeQuestions:
         """
         import proofwood  # start-up time; as above
 
-        return proofwood.RowFingerprints.of(cast("proofwood.OptimalTreeClassifier", self), X, y, sample_weight)
+        return proofwood.RowFingerprints.of(self._asked, X, y, sample_weight)

@@ -231,6 +231,17 @@ class TreeProblem:
         gap = cost.units_of(self.cost.in_weight(self.max_gap))
         return replace(self, target=target, cost=cost, max_gap=gap)
 
+    def at_alpha(self, alpha: float | Fraction) -> TreeProblem:
+        """The same problem of classes, without a permitted gap, with another price of a leaf.
+
+        Parameters
+        ----------
+        alpha : as in :meth:`from_arrays`
+        """
+        cost = self.cost
+        priced = TreeCost.of(alpha=alpha, total=cost.total, unit=cost.unit, rounding=self.rounding, most=cost.most)
+        return replace(self, cost=priced, max_gap=0)
+
     def capped(self, most: float) -> TreeProblem:
         """The same problem with row weights and the price of a leaf cut to ``most``, if they are above it.
 

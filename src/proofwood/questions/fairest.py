@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -50,6 +51,7 @@ class Fairest:
     status : "optimal" if both are equal; "feasible" if a limit or the memory left a gap
     tree : fitted tree with that difference, within the slack; what it says of its own proof is about errors
     before : the difference of the tree that was asked
+    objective_before : the objective of the tree that was asked
     most : what trees were permitted to cost, in the unit of the objective
     constraint : which rates are compared
     stopped_by : None if the search was completed, else what ended it
@@ -61,6 +63,7 @@ class Fairest:
     status: Status
     tree: OptimalTreeClassifier
     before: float
+    objective_before: float
     most: float
     constraint: FairnessConstraint
     stopped_by: str | None = None
@@ -127,6 +130,7 @@ class Fairest:
             status=Status.OPTIMAL if closed else Status.FEASIBLE,
             tree=tree,
             before=float(before),
+            objective_before=float(model.objective_),
             most=float(problem.cost.in_weight(most)),
             constraint=asked,
             stopped_by=found.stopped_by,
@@ -158,6 +162,50 @@ class Fairest:
             "the rates of every tree with at most %(most)s %(unit)s differ by at least %(bound)s%(within)s; the best "
             "one found has %(difference)s, the tree that was asked %(before)s",
             **shown,
+        )
+
+    def plot(
+        self,
+        others: Sequence[Fairest] = (),
+        *,
+        ax: Any = None,
+        figsize: tuple[float, float] | None = None,
+        title: str | None = None,
+    ) -> Any:
+        """Draw differences of rates over costs, with the area in which there is no tree, and return the axes.
+
+        Parameters
+        ----------
+        others : answers of the same tree and constraint for other slacks, to draw in the same picture
+        ax : axes to draw on; None makes a new figure
+        figsize : width and height of a new figure in inches
+        title : line above the picture; by default the constraint
+
+        Raises
+        ------
+        ValueError
+            If the others are about another constraint, or about trees of another tree's scope.
+        """
+        from proofwood.show.fairness import plot_differences  # start-up time: few answers are drawn
+
+        answers = [self, *others]
+        for one in others:
+            same = (one.constraint, one.before, one.objective_before) == (
+                self.constraint,
+                self.before,
+                self.objective_before,
+            )
+            if not same:
+                raise ValueError("the answers are not about the same tree and constraint: draw each by itself")
+        default = gettext("differences of rates: %(constraint)s", constraint=type(self.constraint).__name__)
+        return plot_differences(
+            np.array([(one.objective_before, one.before) for one in answers]),
+            np.array([(one.tree.objective_, one.difference) for one in answers]),
+            np.array([(one.most, one.lower_bound) for one in answers]),
+            unit=self.tree.result_.unit,
+            ax=ax,
+            figsize=figsize,
+            title=default if title is None else title,
         )
 
 

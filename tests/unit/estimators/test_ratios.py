@@ -198,4 +198,4 @@ def test_the_command_line_has_it(rows: Any, tmp_path: Any) -> None:
     message = failed(*common, "--criterion", "f1")
     assert "--criterion f1 needs the positive class: pass --pos-label no or --pos-label yes" in message
     assert "did you mean 'yes'" in failed(*common, "--criterion", "f1", "--pos-label", "yse").lower()
-    assert "cannot be combined with --cv" in failed(*common, "--criterion", "f1", "--pos-label", "yes", "--cv", "2")
+    assert "F1 0." in worked(*common, "--criterion", "f1", "--pos-label", "yes", "--cv", "2")

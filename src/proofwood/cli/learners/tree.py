@@ -83,9 +83,6 @@ def _with_table(given: Mapping[str, Any], features: pl.DataFrame, labels: Any) -
     return FromTable(found, fit=fair.fit, drop=fair.drop)
 
 
-OF_ONE_TREE = ("monotonic", "max_leaf_nodes", *(option.name for option in FAIR_OPTIONS))
-"""Options of a tree that the choice of a size by folds does not have."""
-
 TREE = LearnerOptions(
     (
         Option(

@@ -5,8 +5,10 @@ It is the search of one tree over vectors, one entry per number of leaves: decis
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -24,7 +26,8 @@ from proofwood.engines.trees.solve import (
     table_of,
 )
 from proofwood.model.node_table import NodeTable
-from proofwood.problem.objectives import SumCost
+from proofwood.problem.objectives import LARGEST_TOTAL, SumCost
+from proofwood.problem.targets import Classes
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, Result, Stats
 
@@ -91,19 +94,22 @@ def solve_front(
     problem: TreeProblem,
     leaves: int | None = None,
     *,
+    prices: Collection[Fraction] = (),
     options: SearchOptions = DEFAULT_OPTIONS,
     limits: Limits = NO_LIMITS,
     report: Callable[[float, list[int], list[int]], None] | None = None,
 ) -> Front:
     """The tree of least cost for every number of leaves up to ``leaves``, within the problem's depth.
 
-    Prices of leaves and gaps of ``problem`` are ignored, its leaf minima hold. Where a limit ends the search, the trees
-    and bounds so far are valid. With several threads, which of equally good trees is found may differ.
+    The price of a leaf and the gap of ``problem`` are ignored, its leaf minima hold. Where a limit ends the search, the
+    trees and bounds so far are valid. With several threads, which of equally good trees is found may differ.
 
     Parameters
     ----------
     problem : a problem without columns tested by sets
     leaves : from 1 to ``MOST_LEAVES``; None for as many as the depth permits, at most ``MOST_LEAVES``
+    prices : of a leaf, in integer weight: trees and bounds are those of least cost at each of these prices, and say
+        less of numbers of leaves that are the best ones at none of them. None given: of every number of leaves
     options, limits : as in :func:`~proofwood.engines.trees.solve.solve`
     report : called about five times a second with seconds, and costs and bounds by number of leaves
 
@@ -113,10 +119,16 @@ def solve_front(
         If the problem tests sets, or if ``leaves`` is out of range.
     """
     most = most_leaves(problem.depth) if leaves is None else leaves
+    wish: dict[str, Any] = {"leaves": most}
+    scale = math.lcm(*(price.denominator for price in prices))
+    if prices and scale * problem.cost.total < LARGEST_TOTAL:  # else every number of leaves is searched
+        wish["prices"] = sorted({int(price * scale) for price in prices})
+    else:
+        scale = 1
 
     def once(problem: TreeProblem, limits: Limits) -> Front:
-        found = _run(problem, {"leaves": most}, options, limits, report)
-        return completed(lambda: _front(found, problem, most))
+        found = _run(problem, wish, options, limits, report, scale=scale)
+        return completed(lambda: _front(found, problem, most, scale))
 
     return in_units(once, problem, limits)
 
@@ -148,7 +160,7 @@ def solve_leaves(
             if progress is not None and min(upper) < NO_TREE:
                 progress(ProgressEvent(seconds, *cost.reported(best(upper), min(best(upper), best(lower)))))
 
-        wish = {"leaves": leaves, "leaf_price": price}
+        wish = {"leaves": leaves, "prices": [price]}
         found = _run(problem, wish, options, limits, report, gap=problem.max_gap)
         if found["upper"] is None:
             return result_of(found, problem, None, options)
@@ -184,7 +196,7 @@ def bound_errors(
     below = max(0, below)
     if below == 0:
         return SizedBound(0, False, None)
-    wish = {"leaves": splits + 1, "below": below, "leaf_price": 0, "any_tree": True}
+    wish = {"leaves": splits + 1, "below": below, "prices": [0], "any_tree": True}
     freed = {"min_rows": 1, "min_weight": 0, "error_price": 1}
     found = _native_front(problem, wish, _settings(problem, options, limits) | freed, limits, None, error_price=1)
     stopped_by = STOPPED_BY[found["stopped"]]
@@ -203,15 +215,18 @@ def _run(
     limits: Limits,
     report: Callable[[float, list[int], list[int]], None] | None,
     gap: int = 0,
+    scale: int | None = None,
 ) -> dict[str, Any]:
     if problem.by_sets:
         raise ValueError("fronts by leaves are of columns that are not tested by sets of values")
     if not 1 <= wish["leaves"] <= MOST_LEAVES:
         raise ValueError(f"leaves={wish['leaves']!r}: expected an integer from 1 to {MOST_LEAVES}")
-
+    error_price = problem.cost.error_price if scale is None else scale
     settings = _settings(problem, options, limits) | {"gap": gap}
+    if isinstance(problem.target, Classes):
+        settings["error_price"] = error_price
     try:
-        return _native_front(problem, wish, settings, limits, report, error_price=problem.cost.error_price)
+        return _native_front(problem, wish, settings, limits, report, error_price=error_price)
     except ENDED as error:  # as if the native search had been stopped before it sorted the rows
         return {"stopped": code_of(error), "seconds": 0.0, "kernel": options.simd, "upper": None, "trees": []}
 
@@ -242,10 +257,12 @@ def _native_front(
     )
 
 
-def _front(found: dict[str, Any], problem: TreeProblem, most: int) -> Front:
+def _front(found: dict[str, Any], problem: TreeProblem, most: int, scale: int) -> Front:
+    """The trees and bounds of a search with ``scale`` as the price of an error, in the unit of the problem."""
     trees: list[FrontTree] = []
     slack = problem.cost.slack if isinstance(problem.cost, SumCost) else 0
-    upper, lower = found["upper"], found.get("lower", [0] * most)
+    price = problem.cost.error_price
+    upper, lower = found["upper"], [-(-bound // scale) * price for bound in found.get("lower", [0] * most)]
     for place in range(most):
         nodes = found["trees"][place] if place < len(found["trees"]) else []
         if nodes:
@@ -253,9 +270,9 @@ def _front(found: dict[str, Any], problem: TreeProblem, most: int) -> Front:
         else:  # stopped before the rows were sorted, or before the tree was written
             model = trees[-1].model if trees else NodeTable.leaf(0, problem.target.width)
         model = problem.target.refreshed(model, problem.X, problem.real_weights)
-        counted = problem.cost.error_price * problem.target.integer_loss(model, problem.X, problem.weights)
-        if nodes and problem.rounding is None and counted > upper[place] + slack:
-            raise AssertionError(f"a tree costs {counted}, but the search counted only {upper[place]}")
+        counted = price * problem.target.integer_loss(model, problem.X, problem.weights)
+        if nodes and problem.rounding is None and (counted - slack * price) * scale > upper[place] * price:
+            raise AssertionError(f"a tree costs {counted}, but the search counted only {upper[place] * price / scale}")
         if trees and counted >= trees[-1].upper:  # more leaves than errors need
             model, counted = trees[-1].model, trees[-1].upper
         trees.append(FrontTree(place + 1, model, counted, min(lower[place], counted)))

@@ -273,7 +273,9 @@ trees::FrontWish read_wish(const nb::dict& given) {
   proofwood::SettingsReader reader(given);
   wish.choice.leaves = reader.need<int>("leaves", 1, trees::Leaves::kMost);
   wish.below = reader.get<i64>("below", wish.below, 0);
-  wish.choice.price = reader.get<i64>("leaf_price", wish.choice.price, -1);
+  if (reader.has("prices")) wish.choice.prices = reader.list<i64>("prices");
+  for (const i64 price : wish.choice.prices)
+    if (price < 0) throw std::invalid_argument("the price of a leaf is below 0");
   wish.choice.any_tree = reader.get<bool>("any_tree", wish.choice.any_tree);
   reader.finish();
   return wish;

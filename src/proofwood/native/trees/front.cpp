@@ -47,7 +47,7 @@ Leaves Front::limit(int depth) const {
   const int room = Leaves::room(depth), most = std::min(wish_.choice.leaves, room);
   Leaves asked(room, 0);
   for (int l = 2; l <= most; ++l)
-    if (wish_.choice.price != 0 || l == most) asked[l] = wish_.below;
+    if (!wish_.choice.only_most() || l == most) asked[l] = wish_.below;
   return asked;
 }
 
@@ -90,7 +90,7 @@ SolutionOf<Leaves> Front::deepen(const SolutionOf<Leaves>& shallow, int depth) {
   root.choice = wish_.choice;
   root.offer(shallow.upper, shallow.plan);
   root.limit = root.cutoff();
-  if (wish_.choice.price < 0) root.limit = limit(depth);
+  if (wish_.choice.prices.empty()) root.limit = limit(depth);
   main_.open(root);
   main_.take_shallow(root, shallow);
   PoolOf<Leaves> pool(main_, {}, nullptr);

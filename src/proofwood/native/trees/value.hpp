@@ -13,6 +13,7 @@
 #include <array>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "trees/plan.hpp"
 #include "trees/settings.hpp"
@@ -235,19 +236,26 @@ i64 closing_key(const LeavesOf<kMost>&) {
 // Which of the trees that limits ask for are wanted of all rows.
 struct Choice {
   int leaves = Leaves::kMost;  // at most
-  i64 price = -1;              // of a leaf, to choose one tree; -1: the best tree of each number of leaves is wanted
+  std::vector<i64> prices;     // of a leaf: for each, one tree is wanted; none: the best one of each number of leaves
   bool any_tree = false;       // one tree below a limit is enough
+
+  bool only_most() const { return prices.size() == 1 && prices[0] == 0; }  // leaves are free
 };
 // Of limits: what asks for more than the trees in hand give.
 template <int kMost>
 LeavesOf<kMost> still_wanted(LeavesOf<kMost> limit, const LeavesOf<kMost>& upper, i64 gap, const Choice& choice) {
-  i64 least = kInfinite;
-  for (int l = 1; choice.price >= 0 && l <= std::min(choice.leaves, upper.size()); ++l)
-    least = std::min(least, upper[l] + choice.price * (l - 1));
   for (int l = 1; l <= limit.size(); ++l) {
     if (choice.any_tree && upper[l] < limit[l]) return {};
-    limit[l] = std::min({limit[l], upper[l] - gap, least - gap - std::max<i64>(0, choice.price) * (l - 1)});
+    limit[l] = std::min(limit[l], upper[l] - gap);
   }
+  if (choice.prices.empty()) return limit;
+  LeavesOf<kMost> worth(limit.size(), 0);  // what a tree must cost less than, to be the best one at some price
+  for (const i64 price : choice.prices) {
+    i64 least = kInfinite;
+    for (int l = 1; l <= std::min(choice.leaves, upper.size()); ++l) least = std::min(least, upper[l] + price * (l - 1));
+    for (int l = 1; l <= limit.size(); ++l) worth[l] = std::max(worth[l], least - gap - price * (l - 1));
+  }
+  for (int l = 1; l <= limit.size(); ++l) limit[l] = std::min(limit[l], worth[l]);
   return limit;
 }
 // Of a limit: trees of more leaves than a depth has room for are those of all its room; the leaf alone is known.
