@@ -22,7 +22,7 @@ from proofwood.cli.reading import with_limit, with_tables
 
 __all__ = ["main"]
 
-COMMANDS = {name: name for name in ("demo", "data", "fit", "predict", "evaluate", "drift", "ask", "compare")}
+COMMANDS = {name: name for name in ("demo", "data", "fit", "predict", "evaluate", "drift", "ask", "near", "compare")}
 COMMANDS |= {
     "show": "show",
     "export": "export",
@@ -35,7 +35,7 @@ COMMANDS |= {
 ends with the ``EXAMPLES`` of its module. The module may also have a ``CLASS`` for the command."""
 WITHOUT_FILES = ("demo", "data", "schema")
 """Commands that read no files of the user."""
-READ_TABLES = ("fit", "predict", "evaluate", "drift", "ask", "compare", "report", "explain")
+READ_TABLES = ("fit", "predict", "evaluate", "drift", "ask", "near", "compare", "report", "explain")
 """Commands that read tables."""
 
 

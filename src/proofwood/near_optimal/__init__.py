@@ -6,6 +6,6 @@ it. The search is in :mod:`proofwood.engines.trees.near`.
 
 from proofwood.near_optimal.posed import near_optimal_trees
 from proofwood.near_optimal.tree import NearTree
-from proofwood.near_optimal.trees import NearOptimalTrees, WithoutColumn
+from proofwood.near_optimal.trees import ColumnShares, NearOptimalTrees, UndecidedRows, WithoutColumn
 
-__all__ = ["NearOptimalTrees", "NearTree", "WithoutColumn", "near_optimal_trees"]
+__all__ = ["ColumnShares", "NearOptimalTrees", "NearTree", "UndecidedRows", "WithoutColumn", "near_optimal_trees"]

@@ -43,6 +43,7 @@ def near_optimal_trees(
     drop: Any = None,
     missing_values: Any = None,
     written_as: Mapping[Any, str | None] | None = None,
+    bands: Any = None,
     time_limit: float | None = 60.0,
     memory_limit: int | str | None = None,
 ) -> NearOptimalTrees:
@@ -79,7 +80,7 @@ def near_optimal_trees(
     min_samples_level, categorical_features : as in :class:`OptimalTreeClassifier`
     drop : list of indices or names, boolean mask, or None
         Columns that no tree tests.
-    missing_values, written_as : as in :class:`OptimalTreeClassifier`
+    missing_values, written_as, bands : as in :class:`OptimalTreeClassifier`
     time_limit : float or None, default 60.0
         Seconds for the best tree and the set, and then for each question about the set. Where they are over before all
         trees are counted, the set has those that were found, and ``exact`` is False.
@@ -129,6 +130,7 @@ def near_optimal_trees(
         drop=drop,
         missing_values=missing_values,
         written_as=written_as,
+        bands=bands,
         time_limit=time_limit,
         memory_limit=memory_limit,
     )

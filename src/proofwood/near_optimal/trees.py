@@ -15,10 +15,10 @@ from sklearn.utils import check_random_state
 from proofwood.arguments import is_integer
 from proofwood.data.schema import columns_of
 from proofwood.engines.trees import solve
-from proofwood.engines.trees.near import ColumnUse
+from proofwood.engines.trees.near import ColumnUse, PossibleClasses
 from proofwood.exceptions import OptimalityWarning
-from proofwood.language import gettext
-from proofwood.model.node_table import BoolArray
+from proofwood.language import gettext, retold
+from proofwood.model.node_table import BoolArray, FloatArray
 from proofwood.near_optimal.picture import drawn
 from proofwood.near_optimal.tree import NearTree, Source
 from proofwood.result import Limits, Status, figure
@@ -76,6 +76,27 @@ class WithoutColumn:
         return f"without {self.column}: no, a slack of {self.least_slack:g} is needed"
 
 
+@dataclass(frozen=True, slots=True)
+class UndecidedRows:
+    """How many training rows get another class from some tree of a set.
+
+    Parameters
+    ----------
+    rows : rows that get more than one class; at least so many if ``exact`` is False
+    of : training rows of positive weight
+    exact : whether all trees were asked
+    """
+
+    rows: int
+    of: int
+    exact: bool
+
+    @property
+    def share(self) -> float:
+        """``rows`` as a share of all rows."""
+        return self.rows / max(1, self.of)
+
+
 class NearOptimalTrees:
     """All trees of a problem within a slack of the best one. :func:`near_optimal_trees` makes it.
 
@@ -100,6 +121,7 @@ class NearOptimalTrees:
         self._source, self._posed, self._found = source, source.posed, source.found
         self._best, self._budget = best, budget
         self._use: ColumnUse | None = None
+        self._possible: PossibleClasses | None = None
 
     def __repr__(self) -> str:
         return f"<NearOptimalTrees: {self._counted()} within {figure(self.slack)} of {figure(self.optimum.objective_)}>"
@@ -334,16 +356,38 @@ class NearOptimalTrees:
             one True is decided alike by all trees.
         """
         if X is None:
-            values, either = self._posed.problem.X, None
-        else:
-            values, either = self._source.placed(np.asarray(self.optimum._read(X), dtype=np.float64))
+            return self._training_classes(time_limit).found
+        values, either = self._source.placed(np.asarray(self.optimum._read(X), dtype=np.float64))
+        return self._asked(values, either, time_limit).found
+
+    def undecided(self, time_limit: float | None = _OWN) -> UndecidedRows:
+        """How many training rows get another class from some tree of the set.
+
+        Parameters
+        ----------
+        time_limit : seconds; by default those of the set. If they are over, or Ctrl-C ends the walk, there are at least
+            so many rows, and a warning says so
+        """
+        possible = self._training_classes(time_limit)
+        rows = int(np.count_nonzero(possible.found.sum(axis=1) > 1))
+        return UndecidedRows(rows, possible.found.shape[0], self.exact and possible.stopped_by is None)
+
+    def _training_classes(self, time_limit: float | None) -> PossibleClasses:
+        if self._possible is not None:
+            return self._possible
+        possible = self._asked(self._posed.problem.X, None, time_limit)
+        if possible.stopped_by is None:
+            self._possible = possible
+        return possible
+
+    def _asked(self, values: FloatArray, either: BoolArray | None, time_limit: float | None) -> PossibleClasses:
         possible = self._found.decisions(values, either, self._seconds(time_limit))
         if possible.stopped_by is not None:
             _warn(
                 f"the walk over the trees stopped at a limit ({possible.stopped_by}): each True is proved, and rows may "
                 "get further classes"
             )
-        return possible.found
+        return possible
 
     # ---------------------------------------------------------------------------------------------- in words
 
@@ -360,7 +404,7 @@ class NearOptimalTrees:
         ]
         lines += [f"  {figure(objective)}: {trees:,}" for objective, trees in self.counts.items()]
         if self.scope:
-            lines.append(gettext("scope: %(scope)s", scope="; ".join(self.scope)))
+            lines.append("  " + gettext("the tests: %(scope)s", scope="; ".join(map(retold, self.scope))))
         return "\n".join(lines)
 
     def plot(self, ax: Any = None) -> Any:
