@@ -90,7 +90,8 @@ register(
                 "trees": described(INTEGER, "of so many trees, in the order of cost"),
             }
         ),
-        "always_used": described(listing(TEXT), "columns that every tree tests, as far as it is proved"),
+        "always_used": described(listing(TEXT), "columns that every tree tests"),
+        "maybe_always_used": described(listing(TEXT), "columns of which a limit left this open"),
         "importance": listing(
             record(
                 {
@@ -235,8 +236,11 @@ def _facts(found: NearOptimalTrees) -> Iterator[str]:
     """What holds for all trees, a line each."""
     from proofwood.near_optimal.trees import MOST_TRIED
 
-    used, shares, undecided = found.always_used(), found.importance(), found.undecided()
-    yield f"every tree tests {', '.join(map(str, used))}" if used else "no column is in every tree"
+    (used, unknown), shares, undecided = found.used_by_all(), found.importance(), found.undecided()
+    if used or not unknown:
+        yield f"every tree tests {', '.join(map(str, used))}" if used else "no column is in every tree"
+    if unknown:
+        yield f"not known whether every tree tests {', '.join(map(str, unknown))}"
     for name, share in list(shares.items())[:MOST_SHARES]:
         if shares.at_most[name] > 0:
             yield f"  {share:7.2%} test {name}" if shares.exact else f"  at least {share:.2%} test {name}"
@@ -250,7 +254,7 @@ def _answer(found: NearOptimalTrees) -> dict[str, Any]:
     """The set as plain values."""
     from proofwood.near_optimal.trees import MOST_TRIED
 
-    shares, undecided = found.importance(), found.undecided()
+    (used, unknown), shares, undecided = found.used_by_all(), found.importance(), found.undecided()
     return {
         "count": found.count,
         "exact": found.exact,
@@ -260,7 +264,8 @@ def _answer(found: NearOptimalTrees) -> dict[str, Any]:
         "scope": list(found.scope),
         "counts": [{"objective": cost, "trees": trees} for cost, trees in found.counts.items()],
         "distinct": {"predictions": found.distinct(), "trees": min(found.count, MOST_TRIED)},
-        "always_used": [str(name) for name in found.always_used()],
+        "always_used": list(map(str, used)),
+        "maybe_always_used": list(map(str, unknown)),
         "importance": [
             {"column": str(name), "share": share, "share_at_most": shares.at_most[name]}
             for name, share in shares.items()

@@ -17,7 +17,7 @@ from proofwood.data.schema import columns_of
 from proofwood.engines.trees import solve
 from proofwood.engines.trees.near import ColumnUse, PossibleClasses
 from proofwood.exceptions import OptimalityWarning
-from proofwood.language import gettext, retold
+from proofwood.language import gettext, number, retold
 from proofwood.model.node_table import BoolArray, FloatArray
 from proofwood.near_optimal.picture import drawn
 from proofwood.near_optimal.tree import NearTree, Source
@@ -124,7 +124,7 @@ class NearOptimalTrees:
         self._possible: PossibleClasses | None = None
 
     def __repr__(self) -> str:
-        return f"<NearOptimalTrees: {self._counted()} within {figure(self.slack)} of {figure(self.optimum.objective_)}>"
+        return f"<NearOptimalTrees: {self.count_in_words()} within {figure(self.slack)} of {figure(self.optimum.objective_)}>"
 
     # ------------------------------------------------------------------------------------------------- how many
 
@@ -158,9 +158,10 @@ class NearOptimalTrees:
         """What limits the tests of trees, in words; empty if every test of every column counts."""
         return tuple(self.optimum.result_.scope)
 
-    def _counted(self) -> str:
-        number = f"{self.count:,}"
-        return gettext("%(n)s trees", n=number) if self.exact else gettext("at least %(n)s trees", n=number)
+    def count_in_words(self) -> str:
+        """``count`` as text, which says whether these are all trees."""
+        n = number(f"{self.count:,}")
+        return gettext("%(n)s trees", n=n) if self.exact else gettext("at least %(n)s trees", n=n)
 
     # ----------------------------------------------------------------------------------------------- trees
 
@@ -224,7 +225,7 @@ class NearOptimalTrees:
             if tree.number >= most or clock.is_over:
                 ways = "time_limit" if clock.is_over else "most"
                 raise LookupError(
-                    f"none of the first {tree.number:,} trees fits, of {self._counted()}: raise {ways}, or ask for less"
+                    f"none of the first {tree.number:,} trees fits, of {self.count_in_words()}: raise {ways}, or ask for less"
                 )
             if predicate(tree):
                 return tree
@@ -298,6 +299,19 @@ class NearOptimalTrees:
         time_limit : seconds for all searches; by default those of the set. If they are over, the answer has the columns
             that are proved, and a warning names those that are not known
         """
+        found, open_ = self.used_by_all(time_limit)
+        if open_:
+            names = ", ".join(map(str, open_))
+            _warn(f"whether every tree tests {names} is not proved, which needs longer: raise time_limit")
+        return found
+
+    def used_by_all(self, time_limit: float | None = _OWN) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """The columns that every tree of the set tests, and those of which a limit left it open.
+
+        Parameters
+        ----------
+        time_limit : seconds for all searches; by default those of the set
+        """
         clock = _Clock(self._seconds(time_limit))
         found, open_ = [], []
         for j in self._source.tested(self[0].tests):  # a column that the first tree does without is not always used
@@ -306,10 +320,7 @@ class NearOptimalTrees:
                 open_.append(answer.column)
             elif not answer.possible:
                 found.append(answer.column)
-        if open_:
-            names = ", ".join(map(str, open_))
-            _warn(f"whether every tree tests {names} is not proved, which needs longer: raise time_limit")
-        return tuple(found)
+        return tuple(found), tuple(open_)
 
     def importance(self, time_limit: float | None = _OWN) -> ColumnShares:
         """The share of the trees that test each column, counted over the whole set; the most frequent first.
@@ -396,7 +407,7 @@ class NearOptimalTrees:
         lines = [
             gettext(
                 "%(trees)s within %(slack)s of the optimum %(best)s (%(unit)s)",
-                trees=self._counted(),
+                trees=self.count_in_words(),
                 slack=figure(self.slack),
                 best=figure(self.optimum.objective_),
                 unit=self.optimum.result_.unit,
