@@ -16,6 +16,10 @@ GIVEN = ("--target", "decision", "--max-depth", 2, "--slack", 3)
 def table(tmp_path_factory):
     path = tmp_path_factory.mktemp("near") / "credit.csv"
     worked("data", "credit", "--out", path)
+    purpose = pl.Series(["car", "house", None, "other"])
+    X = pl.read_csv(path)
+    X = X.with_columns(purpose[X["purpose"].cast(pl.Int64) % 4].alias("purpose"))
+    X.with_columns(pl.when(X["income"] % 7 != 0).then("income").alias("income")).write_csv(path)
     return path
 
 
@@ -49,8 +53,17 @@ def test_json(table):
 
 @pytest.mark.needs("matplotlib")
 def test_the_picture(table, tmp_path):
-    assert worked("near", table, *GIVEN, "--plot", tmp_path / "near.svg").startswith("8 trees within 3")
+    assert "trees within 3 of the optimum" in worked("near", table, *GIVEN, "--plot", tmp_path / "near.svg")
     assert "<svg" in (tmp_path / "near.svg").read_text()
+
+
+def test_a_report_has_the_part(table, tmp_path):
+    given = ("--target", "decision")
+    worked("fit", table, *given, "--max-depth", 1, "--out", tmp_path / "tree.json")
+    worked("report", tmp_path / "tree.json", table, *given, "--near-optimal", 0, "--out", tmp_path / "r.html")
+    assert "Are other trees as good?" in (tmp_path / "r.html").read_text()
+    wrong = failed("report", tmp_path / "tree.json", table, *given, "--near-optimal", "x", "--out", tmp_path / "n.html")
+    assert "--near-optimal 'x': expected a number of errors" in wrong
 
 
 def test_mistakes(table):

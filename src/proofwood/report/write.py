@@ -182,15 +182,14 @@ def _near(model: Any, X: Any, y: Any, given: Any, sample_weight: npt.ArrayLike |
 
     if not isinstance(given, NearOptimalTrees):
         return near_optimal_beside(model, X, y, given, sample_weight)
-    if list(map(str, given.optimum._names())) != list(map(str, model._names())) or _columns(given.optimum) != _columns(
-        model
-    ):
+    if _shape(given.optimum) != _shape(model):
         raise ValueError("near_optimal is a set of trees of other columns or classes than those of the model")
     return given
 
 
-def _columns(model: Any) -> list[str]:
-    return [column.name for column in model.schema_.columns]
+def _shape(model: Any) -> tuple[list[str], list[str]]:
+    """The columns and classes of a model."""
+    return [column.name for column in model.schema_.columns], [str(label) for label in getattr(model, "classes_", ())]
 
 
 def _row_numbers(rows: Iterable[int], n: int) -> list[int]:
