@@ -70,4 +70,6 @@ def test_mistakes(table):
     assert "--slack 'much': expected a number of errors" in failed("near", table, *GIVEN[:4], "--slack", "much")
     assert "--list -1: expected a number of trees, from 0" in failed("near", table, *GIVEN, "--list", -1)
     assert "no column 'debt' in the table" in failed("near", table, *GIVEN, "--without", "debt")
-    assert "--max-depth 4: near-optimal trees are counted up to a depth of 3" in failed("near", table, "--target", "decision", "--max-depth", 4)
+    assert "--max-depth 4: near-optimal trees are counted up to a depth of 3" in failed(
+        "near", table, "--target", "decision", "--max-depth", 4
+    )

@@ -197,7 +197,9 @@ def test_a_messy_table(table: tuple[pd.DataFrame, Any]) -> None:
     rng = np.random.default_rng(0)
     benign = y == "benign"
     messy = X.assign(
-        site=np.where(rng.random(len(X)) < 0.2, None, np.where(benign, "left", rng.choice(["left", "right", "both"], 120))),
+        site=np.where(
+            rng.random(len(X)) < 0.2, None, np.where(benign, "left", rng.choice(["left", "right", "both"], 120))
+        ),
         age=np.where(rng.random(len(X)) < 0.3, np.nan, 50.0 + benign + rng.integers(0, 4, len(X))),
         seen=pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 90, len(X)), unit="D"),
     )

@@ -86,7 +86,13 @@ def report(
     slack = None if near is None else count_or_share(near)
     if near is not None and slack is None:
         raise DataError(f"--near-optimal {near!r}: expected a number of errors such as 3, or a share such as 0.01")
-    more: dict[str, Any] = {"near_optimal": slack, "card": card, "source": table, "include_rows": include_rows, "language": language}
+    more: dict[str, Any] = {
+        "near_optimal": slack,
+        "card": card,
+        "source": table,
+        "include_rows": include_rows,
+        "language": language,
+    }
     if validation is None and validation_sheet is not None:
         raise DataError("--validation-sheet needs --validation FILE, the workbook that has the sheet")
     if validation is not None:

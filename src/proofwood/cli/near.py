@@ -35,7 +35,6 @@ from proofwood.cli.options import (
     Missing,
     Sheet,
     Target,
-    TimeLimit,
     WrittenAs,
     amount_of_memory,
     bands_asked,

@@ -124,7 +124,8 @@ class NearOptimalTrees:
         self._possible: PossibleClasses | None = None
 
     def __repr__(self) -> str:
-        return f"<NearOptimalTrees: {self.count_in_words()} within {figure(self.slack)} of {figure(self.optimum.objective_)}>"
+        trees, best = self.count_in_words(), figure(self.optimum.objective_)
+        return f"<NearOptimalTrees: {trees} within {figure(self.slack)} of {best}>"
 
     # ------------------------------------------------------------------------------------------------- how many
 
@@ -224,9 +225,8 @@ class NearOptimalTrees:
         for tree in self:
             if tree.number >= most or clock.is_over:
                 ways = "time_limit" if clock.is_over else "most"
-                raise LookupError(
-                    f"none of the first {tree.number:,} trees fits, of {self.count_in_words()}: raise {ways}, or ask for less"
-                )
+                tried, trees = f"{tree.number:,}", self.count_in_words()
+                raise LookupError(f"none of the first {tried} trees fits, of {trees}: raise {ways}, or ask for less")
             if predicate(tree):
                 return tree
         return None
@@ -395,8 +395,8 @@ class NearOptimalTrees:
         possible = self._found.decisions(values, either, self._seconds(time_limit))
         if possible.stopped_by is not None:
             _warn(
-                f"the walk over the trees stopped at a limit ({possible.stopped_by}): each True is proved, and rows may "
-                "get further classes"
+                f"the walk over the trees stopped at a limit ({possible.stopped_by}): each True is proved, and rows "
+                "may get further classes"
             )
         return possible
 

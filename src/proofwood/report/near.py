@@ -80,9 +80,7 @@ def _different(near: NearOptimalTrees, different: int) -> str:
     return gettext("The first %(first)s give %(n)s different predictions of the training rows.", first=first, n=n)
 
 
-def _columns(
-    shares: ColumnShares, place: dict[Any, int], words: Words, tested: Sequence[int]
-) -> list[dict[str, Any]]:
+def _columns(shares: ColumnShares, place: dict[Any, int], words: Words, tested: Sequence[int]) -> list[dict[str, Any]]:
     """The columns with the share of the trees that test them."""
     return [
         {

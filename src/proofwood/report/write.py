@@ -73,8 +73,8 @@ def write_report(
     source : file with the training rows, which the report names with its digest
     include_rows : whether the file holds training rows (ways of the first 20,000, and values of some), so that a reader
         can find them in the picture: do not send it to people who may not see them
-    near_optimal : how much more than the best tree another tree may cost, as ``slack`` of :func:`near_optimal_trees`, or
-        the set that it returned: the report says how many such trees there are, which columns all of them test, and
+    near_optimal : how much more than the best tree another tree may cost, as ``slack`` of :func:`near_optimal_trees`,
+        or the set that it returned: the report says how many such trees there are, which columns all of them test, and
         how many rows some of them decide otherwise. For trees of classes up to a depth of three; None leaves it out
     language : language of the words and numbers of the report, such as ``"de"``; names and levels of your table, and
         the card, stay as they are

@@ -213,8 +213,7 @@ void proofwood::bind_near(nb::module_& module) {
   nb::class_<NearTrees>(module, "NearTrees", "All trees up to depth three that cost at most a budget, by their parts.")
       .def(nb::init<const Matrix&, const Labels&, u32, const Weights&, const Columns&, const Flags&, const nb::dict&,
                     std::optional<double>>(),
-           "x"_a, "labels"_a, "n_classes"_a, "weights"_a, "columns"_a, "high_gaps"_a, "settings"_a,
-           "seconds"_a.none())
+           "x"_a, "labels"_a, "n_classes"_a, "weights"_a, "columns"_a, "high_gaps"_a, "settings"_a, "seconds"_a.none())
       .def_prop_ro("done", &NearTrees::done)
       .def_prop_ro("stopped", &NearTrees::stopped)
       .def_prop_ro("seconds", &NearTrees::seconds)

@@ -51,7 +51,8 @@ u32 ColumnViews::repeated(u32 feature, const std::vector<u32>& present) const {
   for (u32 other = 0; other < number_[feature]; ++other) {
     const u32 differ = of.low[number_[feature]] ^ of.low[other];
     u32 differing = 0, equal = 0;
-    for (u32 level = 0; level < of.n_levels; ++level) ((differ >> level & 1) != 0 ? differing : equal) |= present[level];
+    for (u32 level = 0; level < of.n_levels; ++level)
+      ((differ >> level & 1) != 0 ? differing : equal) |= present[level];
     repeated |= ~(differing & equal);
   }
   return repeated;

@@ -12,8 +12,9 @@ namespace proofwood::trees::near {
 
 // What each column of the caller's table shows.
 struct GivenViews {
-  std::vector<u32> of;              // number of what it is a view of
-  std::vector<unsigned char> high;  // whether its greatest value stands for gaps, which another view has below all values
+  std::vector<u32> of;  // number of what it is a view of
+  std::vector<unsigned char>
+      high;  // whether its greatest value stands for gaps, which another view has below all values
 };
 
 class ColumnViews {
@@ -29,7 +30,7 @@ class ColumnViews {
   // Columns of several features of 0 and 1: rows that all of them have alike are of one level.
   struct Levels {
     u32 n_levels = 0;
-    std::vector<u32> features, low;   // low: bits of the levels that go low, per feature
+    std::vector<u32> features, low;    // low: bits of the levels that go low, per feature
     std::vector<unsigned char> level;  // per row of the table
   };
   const Levels& levels(u32 feature) const { return levels_[column_[feature]]; }
