@@ -19,7 +19,7 @@ from proofwood import (
     OptimalTreeClassifier,
     near_optimal_trees,
 )
-from proofwood.near_optimal import NearOptimalTrees, near_optimal_beside
+from proofwood.near_optimal import NearOptimalTrees, near_optimal_trees_of
 from tests.interrupts import interrupted
 
 ROWS = 120
@@ -244,7 +244,7 @@ def test_many_levels_are_divided_by_an_order() -> None:
 def test_the_set_of_a_fitted_tree(table: tuple[pd.DataFrame, Any]) -> None:
     X, y = table
     tree = OptimalTreeClassifier(2, alpha=0.02).fit(X, y)
-    near = near_optimal_beside(tree, X, y, 2)
+    near = near_optimal_trees_of(tree, X, y, 2)
     assert near.optimum.objective_ == tree.objective_
     assert near.slack == 2
     for parameters, message in (
@@ -256,9 +256,9 @@ def test_the_set_of_a_fitted_tree(table: tuple[pd.DataFrame, Any]) -> None:
     ):
         other = OptimalTreeClassifier(**{"max_depth": 2, **parameters}).fit(X, y == "benign")
         with pytest.raises(ValueError, match=message):
-            near_optimal_beside(other, X, y, 2)
+            near_optimal_trees_of(other, X, y, 2)
     with pytest.raises(ValueError, match="this is a model of OptimalBDDClassifier"):
-        near_optimal_beside(OptimalBDDClassifier(1).fit(X, y), X, y, 2)
+        near_optimal_trees_of(OptimalBDDClassifier(1).fit(X, y), X, y, 2)
 
 
 @pytest.fixture(scope="module")

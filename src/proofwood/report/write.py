@@ -178,10 +178,10 @@ def _near(model: Any, X: Any, y: Any, given: Any, sample_weight: npt.ArrayLike |
     """The set of near-optimal trees that the report shows. Raise ValueError if it is not one of this model."""
     if given is None:
         return None
-    from proofwood.near_optimal import NearOptimalTrees, near_optimal_beside  # few reports have it
+    from proofwood.near_optimal import NearOptimalTrees, near_optimal_trees_of  # start-up time: few reports have it
 
     if not isinstance(given, NearOptimalTrees):
-        return near_optimal_beside(model, X, y, given, sample_weight)
+        return near_optimal_trees_of(model, X, y, given, sample_weight)
     if _shape(given.optimum) != _shape(model):
         raise ValueError("near_optimal is a set of trees of other columns or classes than those of the model")
     return given

@@ -31,7 +31,7 @@ SHARED = (
 """Parameters that a learner and its near-optimal set have alike."""
 
 
-def near_optimal_beside(
+def near_optimal_trees_of(
     model: Any, X: Any, y: Any, slack: float, sample_weight: npt.ArrayLike | None = None
 ) -> NearOptimalTrees:
     """All trees that cost at most ``slack`` more than the best one, for the parameters of a fitted tree.
