@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import combinations
 from typing import Any, TypeAlias
 
@@ -28,17 +28,23 @@ class Column:
 
     values: Any  # of the training rows, NaN where missing
     kind: str  # "numbers", "sets", "order"
-    place: dict[float, float] | None = None  # of levels, where they have an order
+    place: dict[float, float] | None = None  # of levels, where they have an order, or some stay together
+
+    def _group(self, value: float) -> str:
+        return str((self.place or {}).get(value, f"level {value}"))
 
     def tests(self, new: Iterable[float] = ()) -> list[Goes]:
         """All tests that divide any of the training rows and the new ones."""
         gaps = bool(np.isnan(self.values).any())
         seen = sorted({value for value in self.values if not np.isnan(value)})
         if self.kind == "sets":
-            levels = [*seen, *([np.nan] if gaps else [])]
-            chosen = [set(map(str, one)) for n in range(1, len(levels)) for one in combinations(levels, n)]
-            known = set(map(str, levels))
-            return [lambda v, one=one: str(v) in one if str(v) in known else None for one in chosen]
+            groups = {self._group(value) for value in [*seen, *([np.nan] if gaps else [])]}
+            chosen = [set(one) for n in range(1, len(groups)) for one in combinations(sorted(groups), n)]
+
+            def in_set(one: set[str], value: float) -> bool | None:
+                return self._group(value) in one if self._group(value) in groups else None
+
+            return [partial(in_set, one) for one in chosen]
 
         def tested(cut: float, gap: float) -> Goes:
             def goes(value: float) -> bool | None:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood.arguments import is_integer
+from proofwood.engines.interrupts import raise_ended
 from proofwood.engines.trees import solve
 from proofwood.engines.trees.near import DEEPEST, NearTrees
 from proofwood.estimators.base import fit_within
@@ -185,6 +186,7 @@ def _check_proof(learner: OptimalTreeClassifier, problem: TreeProblem) -> None:
             "alpha to fewer digits"
         )
     if learner.result_.status is not Status.OPTIMAL:
+        raise_ended(learner.result_.stats.stopped_by)
         raise TimeoutError(
             f"the best tree was not proved within {parameter('time_limit', learner.time_limit)}: it costs from "
             f"{learner.lower_bound_:g} to {learner.objective_:g}. Raise the limit, or take a smaller max_depth"
