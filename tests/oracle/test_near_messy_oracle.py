@@ -141,7 +141,7 @@ def check(rng: np.random.Generator, depth: int) -> int:
     return near.count
 
 
-@pytest.mark.parametrize("part", range(6))
+@pytest.mark.parametrize("part", range(4))
 def test_a_messy_set_is_what_enumeration_finds(part: int) -> None:
     rng = np.random.default_rng(part)
     assert sum(check(rng, int(rng.choice([1, 2, 2, 3]))) for _ in range(20)) > 25
