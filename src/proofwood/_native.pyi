@@ -37,6 +37,8 @@ class NearTrees:
         labels: npt.NDArray[np.int32],
         n_classes: int,
         weights: npt.NDArray[np.int64],
+        columns: npt.NDArray[np.uint32],
+        high_gaps: npt.NDArray[np.uint8],
         settings: dict[str, Any],
         seconds: float | None,
     ) -> None: ...
@@ -56,13 +58,13 @@ class NearTrees:
     ) -> npt.NDArray[np.int64] | None:
         """A number for the predictions of each tree; None if it was stopped."""
 
-    def avoiding(self, seconds: float | None) -> list[int] | None:
-        """How many trees do without each column; None if it was stopped."""
+    def avoiding(self, seconds: float | None) -> tuple[bool, int, list[int]]:
+        """Whether it came to its end; how many trees were seen, and how many of them do without each column."""
 
     def decisions(
         self, below: npt.NDArray[np.uint32], until: npt.NDArray[np.uint32], seconds: float | None
-    ) -> npt.NDArray[np.int64] | None:
-        """(n, n_classes) whether some tree gives the class to the row; None if it was stopped."""
+    ) -> tuple[bool, npt.NDArray[np.int64]]:
+        """Whether it came to its end; (n, n_classes) whether some tree that was seen gives the class to the row."""
 
 def solve_monotone_tree(
     x: npt.NDArray[np.float64],

@@ -13,13 +13,14 @@ from scipy import stats
 from sklearn.datasets import load_breast_cancer, load_iris
 
 from proofwood import (
-    DataError,
     DataWarning,
+    OptimalBDDClassifier,
     OptimalityWarning,
     OptimalTreeClassifier,
     near_optimal_trees,
 )
-from proofwood.near_optimal import NearOptimalTrees
+from proofwood.near_optimal import NearOptimalTrees, near_optimal_trees_of
+from tests.interrupts import interrupted
 
 ROWS = 120
 
@@ -191,19 +192,124 @@ def test_bad_parameters(given: dict[str, Any], message: str) -> None:
         near_optimal_trees(X, y, **given)
 
 
-def test_columns_that_are_not_covered(table: tuple[pd.DataFrame, Any]) -> None:
-    X, y = table
-    text = X.assign(site=np.where(np.arange(len(X)) % 3 == 0, "left", "right"))
-    with pytest.raises(DataError, match="column 'site' holds categories"):
-        near_optimal_trees(text, y)
-    gaps = X.assign(age=np.where(np.arange(len(X)) % 3 == 0, np.nan, 50.0 + np.arange(len(X)) % 7))
-    with pytest.raises(DataError, match="column 'age' has missing values"):
-        near_optimal_trees(gaps, y)
+def test_a_messy_table(table: tuple[pd.DataFrame, Any]) -> None:
+    X, y = table[0].drop(columns=["mean radius", "mean area"]), table[1]
+    rng = np.random.default_rng(0)
+    benign = y == "benign"
+    messy = X.assign(
+        site=np.where(
+            rng.random(len(X)) < 0.2, None, np.where(benign, "left", rng.choice(["left", "right", "both"], 120))
+        ),
+        age=np.where(rng.random(len(X)) < 0.3, np.nan, 50.0 + benign + rng.integers(0, 4, len(X))),
+        seen=pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 90, len(X)), unit="D"),
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
-        near = near_optimal_trees(gaps, y, max_depth=1, slack=1, drop=["age"])
-        assert near.columns == tuple(X.columns)
-        assert near.first(lambda tree: "mean area" in tree.columns) is not None
+        near = near_optimal_trees(messy, y, max_depth=2, slack=3, min_samples_level=1)
+    assert near.columns == tuple(messy.columns)
+    assert near.optimum.objective_ == OptimalTreeClassifier(2, min_samples_level=1).fit(messy, y).objective_
+    assert near.scope == ()
+    trees = list(near)
+    for tree in trees:
+        assert tree.objective == np.count_nonzero(tree.predict(messy) != y)
+    share = near.importance()
+    assert all(share[name] == sum(name in tree.columns for tree in trees) / near.count for name in messy)
+    assert min(share["site"], share["age"]) > 0
+    found = near.decisions(messy)
+    predicted = np.array([tree.predict(messy) for tree in trees])
+    for k, label in enumerate(near.optimum.classes_):
+        assert np.array_equal(found[:, k], (predicted == label).any(axis=0))
+    undecided = near.undecided()
+    assert (undecided.rows, undecided.of, undecided.exact) == ((found.sum(axis=1) > 1).sum(), len(X), True)
+    new = messy.iloc[:3].assign(site="elsewhere")
+    new.loc[new.index[0], "mean texture"] = np.nan  # where training had no gaps
+    assert np.all(near.decisions(new) >= near.decisions(messy)[:3])
+    dropped = near_optimal_trees(messy, y, max_depth=1, slack=0, drop=["age"])
+    assert "age" not in dropped.columns
+    with pytest.raises(ValueError, match="column 'age' was left out"):
+        dropped.without("age")
+
+
+def test_many_levels_are_divided_by_an_order() -> None:
+    rng = np.random.default_rng(0)
+    site = rng.choice(list("abcdefgh"), 200)
+    y = np.isin(site, list("aceg")) ^ (rng.random(200) < 0.1)
+    near = near_optimal_trees(pd.DataFrame({"site": site}), y, max_depth=1, slack=0)
+    assert near.scope == ("over ordered sets of levels of site, order fixed in advance",)
+    assert near.summary().endswith(f"the tests: {near.scope[0]}")
+    again = near_optimal_trees(pd.DataFrame({"site": site}), y, max_depth=1, slack=0, drop=[])
+    assert again.count == near.count
+
+
+def test_the_set_of_a_fitted_tree(table: tuple[pd.DataFrame, Any]) -> None:
+    X, y = table
+    tree = OptimalTreeClassifier(2, alpha=0.02).fit(X, y)
+    near = near_optimal_trees_of(tree, X, y, 2)
+    assert near.optimum.objective_ == tree.objective_
+    assert near.slack == 2
+    for parameters, message in (
+        ({"max_depth": 4, "alpha": 0.1}, "max_depth=4: near-optimal trees are counted up to a depth of 3"),
+        ({"criterion": "f1"}, "criterion='f1': near-optimal trees are counted by errors"),
+        ({"cost_matrix": [[0, 1], [2, 0]]}, "cost_matrix="),
+        ({"max_leaf_nodes": 3}, "max_leaf_nodes=3"),
+        ({"monotonic_cst": [1, 0, 0, 0]}, "monotonic_cst="),
+    ):
+        other = OptimalTreeClassifier(**{"max_depth": 2, **parameters}).fit(X, y == "benign")
+        with pytest.raises(ValueError, match=message):
+            near_optimal_trees_of(other, X, y, 2)
+    with pytest.raises(ValueError, match="this is a model of OptimalBDDClassifier"):
+        near_optimal_trees_of(OptimalBDDClassifier(1).fit(X, y), X, y, 2)
+
+
+@pytest.fixture(scope="module")
+def large() -> NearOptimalTrees:
+    """A set that takes long to ask."""
+    rng = np.random.default_rng(0)
+    X = np.round(rng.random((700, 8)), 2)
+    y = X[:, 0] + rng.normal(0, 0.3, 700) > 0.5
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        return near_optimal_trees(X, y, slack=12, time_limit=60)
+
+
+def test_questions_stop_with_what_is_known(large: NearOptimalTrees) -> None:
+    with pytest.warns(OptimalityWarning, match="shares are at least these"):
+        part = large.importance(time_limit=0.05)
+    whole = large.importance()
+    assert whole.exact
+    assert not part.exact
+    assert dict(whole) == whole.at_most
+    for name, share in whole.items():
+        assert part[name] <= share <= part.at_most[name]
+    assert large.importance(time_limit=1e-9) == whole  # it is known by now
+    with pytest.warns(OptimalityWarning, match="each True is proved"):
+        some = large.decisions(time_limit=0.02)
+    with pytest.warns(OptimalityWarning, match="each True is proved"):
+        least = large.undecided(time_limit=0.02)
+    every = large.decisions()
+    assert np.all(every >= some)
+    assert not least.exact
+    assert least.rows <= large.undecided().rows == (every.sum(axis=1) > 1).sum()
+    with pytest.warns(OptimalityWarning, match="there are at least"):
+        assert large.distinct(time_limit=1e-6) == 0
+    with pytest.raises(LookupError, match="raise time_limit"):
+        large.first(lambda tree: False, time_limit=0.01)
+    with pytest.warns(OptimalityWarning, match="is not proved"):
+        assert large.always_used(time_limit=0.0) == ()
+    answer = large.without(0, time_limit=0.0)
+    assert answer.possible is None or answer.possible
+    assert answer.least_slack <= answer.slack
+
+
+def test_ctrl_c_loses_nothing(large: NearOptimalTrees) -> None:
+    fresh = NearOptimalTrees(large._source, large._best, large._budget)
+    with pytest.warns(OptimalityWarning, match="interrupt"):
+        part = interrupted(fresh.importance, 0.05)
+    assert not part.exact
+    whole = large.importance()
+    assert all(part[name] <= whole[name] <= part.at_most[name] for name in whole)
+    assert fresh[0].objective == large[0].objective
+    assert fresh.importance() == whole
 
 
 def test_limits() -> None:

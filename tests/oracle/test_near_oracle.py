@@ -72,9 +72,11 @@ def test_a_set_is_what_enumeration_finds(part: int) -> None:
             assert problem.integer_cost(table) == near.cost_of(number)
         assert {as_tree(table, problem): problem.integer_cost(table) for table in tables} == expected
         columns = range(problem.n_features)
-        assert near.avoiding() == [sum(column not in columns_of(tree) for tree in expected) for column in columns]
+        assert list(near.column_use().at_least) == [
+            sum(column in columns_of(tree) for tree in expected) for column in columns
+        ]
         new = np.vstack([problem.X, rng.integers(-2, 16, (3, problem.n_features)) / 2])
-        assert np.array_equal(near.decisions(new), decisions(expected, problem, new))
+        assert np.array_equal(near.decisions(new).found, decisions(expected, problem, new))
         different = {predict(table, problem.X).tobytes() for table in tables}
         assert len(set(near.prints(order))) == len(different)
         seen += near.count

@@ -22,8 +22,9 @@ from proofwood.cli.reading import with_limit, with_tables
 
 __all__ = ["main"]
 
-COMMANDS = {name: name for name in ("demo", "data", "fit", "predict", "evaluate", "drift", "ask", "path", "compare")}
+COMMANDS = {name: name for name in ("demo", "data", "fit", "predict", "evaluate", "drift", "ask", "path", "near")}
 COMMANDS |= {
+    "compare": "compare",
     "show": "show",
     "export": "export",
     "report": "html_report",
@@ -35,7 +36,7 @@ COMMANDS |= {
 ends with the ``EXAMPLES`` of its module. The module may also have a ``CLASS`` for the command."""
 WITHOUT_FILES = ("demo", "data", "schema")
 """Commands that read no files of the user."""
-READ_TABLES = ("fit", "predict", "evaluate", "drift", "ask", "path", "compare", "report", "explain")
+READ_TABLES = ("fit", "predict", "evaluate", "drift", "ask", "path", "near", "compare", "report", "explain")
 """Commands that read tables."""
 
 

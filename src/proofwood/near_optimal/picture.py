@@ -36,9 +36,9 @@ def drawn(near: Any, ax: Any) -> Any:
     return costs, columns
 
 
-def joined(counts: Mapping[float, int]) -> dict[float, int]:
-    """Numbers of trees of at most ``MOST_COSTS`` costs: neighbours are added up under the greater one."""
-    each = max(1, math.ceil(len(counts) / MOST_COSTS))
+def joined(counts: Mapping[float, int], most: int = MOST_COSTS) -> dict[float, int]:
+    """Numbers of trees of at most ``most`` costs: neighbours are added up under the greater one."""
+    each = max(1, math.ceil(len(counts) / most))
     items = list(counts.items())
     parts = [items[start : start + each] for start in range(0, len(items), each)]
     return {part[-1][0]: sum(trees for _, trees in part) for part in parts}
@@ -58,7 +58,7 @@ def _draw_counts(ax: Any, counts: Mapping[float, int], near: Any) -> None:
     ax.set_xticks(list(places)[::step], texts[::step])
     ax.set_xlabel(near.optimum.result_.unit, parse_math=False)
     ax.set_ylabel(gettext("trees"))
-    ax.set_title(near._counted(), fontsize="medium", loc="left")
+    ax.set_title(near.count_in_words(), fontsize="medium", loc="left")
 
 
 def _draw_columns(ax: Any, shares: Mapping[Any, float]) -> None:

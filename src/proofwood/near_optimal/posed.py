@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood.arguments import is_integer
+from proofwood.engines.interrupts import raise_ended
 from proofwood.engines.trees import solve
 from proofwood.engines.trees.near import DEEPEST, NearTrees
 from proofwood.estimators.base import fit_within
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
-from proofwood.estimators.tree_learner import PosedTree
-from proofwood.exceptions import DataError, DataWarning, OptimalityWarning
+from proofwood.exceptions import DataWarning, OptimalityWarning
 from proofwood.hints import parameter
 from proofwood.near_optimal.tree import Source
 from proofwood.near_optimal.trees import NearOptimalTrees
@@ -39,7 +39,12 @@ def near_optimal_trees(
     min_weight_fraction_leaf: float = 0.0,
     sample_weight: npt.ArrayLike | None = None,
     class_weight: str | Mapping[Any, float] | None = None,
+    min_samples_level: int | None = None,
+    categorical_features: Any = None,
     drop: Any = None,
+    missing_values: Any = None,
+    written_as: Mapping[Any, str | None] | None = None,
+    bands: Any = None,
     time_limit: float | None = 60.0,
     memory_limit: int | str | None = None,
 ) -> NearOptimalTrees:
@@ -49,9 +54,15 @@ def near_optimal_trees(
     that divide its rows alike are one tree, whose threshold may be anywhere between the two values. A node that would
     be a leaf without more errors is a leaf. Equal divisions by different columns are different trees.
 
+    Missing values go to either side of a cut, or are divided from all others. A column of text is divided into two sets
+    of levels where it has at most five (missing values count as one), and else by the cuts of one order of its levels;
+    ``scope`` of the set names the columns of the second kind. In any case, tests of one column that divide the rows of
+    a node alike are one tree.
+
     Parameters
     ----------
-    X : (n_samples, n_features) an array, or a pandas or polars frame, of finite numbers, dates or times
+    X : (n_samples, n_features) an array, or a pandas or polars frame, of finite numbers, text, categories, dates or
+        times; values may be missing
     y : (n_samples,) labels of any type that can be sorted
     max_depth : int from 0 to 3, default 3
         Most tests on a path from the root to a leaf.
@@ -67,11 +78,13 @@ def near_optimal_trees(
     sample_weight : (n_samples,) weight of each row, at least 0; rows of weight 0 are ignored
     class_weight : dict from label to weight, "balanced" or None
         Factor for the weight of each row of a class.
+    min_samples_level, categorical_features : as in :class:`OptimalTreeClassifier`
     drop : list of indices or names, boolean mask, or None
         Columns that no tree tests.
+    missing_values, written_as, bands : as in :class:`OptimalTreeClassifier`
     time_limit : float or None, default 60.0
-        Seconds for the best tree and the set. Where they are over before all trees are counted, the set has those that
-        were found, and ``exact`` is False.
+        Seconds for the best tree and the set, and then for each question about the set. Where they are over before all
+        trees are counted, the set has those that were found, and ``exact`` is False.
     memory_limit : int, str or None, default None
         Most memory that the search may add to the process, in bytes or as text such as "4GB".
 
@@ -113,26 +126,32 @@ def near_optimal_trees(
         min_samples_leaf=min_samples_leaf,
         min_weight_fraction_leaf=min_weight_fraction_leaf,
         class_weight=class_weight,
+        min_samples_level=min_samples_level,
+        categorical_features=categorical_features,
         drop=drop,
+        missing_values=missing_values,
+        written_as=written_as,
+        bands=bands,
         time_limit=time_limit,
         memory_limit=memory_limit,
     )
     learner._check_shared_parameters()
     with fit_within(memory_limit):
         rows = learner._read_rows(X, y, sample_weight)
-        _check_columns(learner, rows.columns)
+        if learner.schema_.nominal:
+            learner.set_params(max_leaf_nodes=2**max_depth)  # of sets of levels, those that are columns of 0 and 1
         posed = learner._learn_rows(rows, started)
         learner._finish(posed)
         _check_proof(learner, posed.problem)
         problem = posed.problem
-        best = problem.integer_cost(_over_views(posed, learner))
+        best = posed.counted.integer_cost(learner.model_)
         budget = best + slack_units(problem, slack)
 
         def limits() -> Limits:
             return Limits(seconds=None if time_limit is None else max(0.0, started + time_limit - time.monotonic()))
 
         _warn_of_much(problem, best, budget, limits())
-        found = NearTrees.of(problem, budget, limits=limits())
+        found = NearTrees.of(problem, budget, views=posed.views, limits=limits())
     if not found.exact:
         warnings.warn(
             f"the count stopped at a limit ({found.stopped_by}): there are at least {found.count:,} trees. Raise "
@@ -140,7 +159,7 @@ def near_optimal_trees(
             OptimalityWarning,
             stacklevel=2,
         )
-    return NearOptimalTrees(Source(learner, posed, rows, found), best, budget)
+    return NearOptimalTrees(Source(learner, posed, rows, found), best, budget, time_limit)
 
 
 def slack_units(problem: TreeProblem, slack: float) -> int:
@@ -160,25 +179,6 @@ def _check_depth(max_depth: int) -> None:
         )
 
 
-def _check_columns(learner: OptimalTreeClassifier, columns: npt.NDArray[np.float64]) -> None:
-    """Raise DataError if a column is tested by sets of levels, or lacks values."""
-    schema = learner.schema_
-    for j in range(columns.shape[1]):
-        if j in schema.left_out:
-            continue
-        name = schema.columns[j].name if schema.by_name else j
-        if j in schema.nominal:
-            raise DataError(
-                f"column {name!r} holds categories: near-optimal trees are counted over numbers. Encode it as columns "
-                f"of 0 and 1, or pass {parameter('drop')} with its name"
-            )
-        if np.isnan(columns[:, j]).any():
-            raise DataError(
-                f"column {name!r} has missing values: near-optimal trees are counted over columns without gaps. Fill "
-                f"them, or pass {parameter('drop')} with its name"
-            )
-
-
 def _check_proof(learner: OptimalTreeClassifier, problem: TreeProblem) -> None:
     if not problem.cost.exact:
         raise ValueError(
@@ -186,17 +186,11 @@ def _check_proof(learner: OptimalTreeClassifier, problem: TreeProblem) -> None:
             "alpha to fewer digits"
         )
     if learner.result_.status is not Status.OPTIMAL:
+        raise_ended(learner.result_.stats.stopped_by)
         raise TimeoutError(
             f"the best tree was not proved within {parameter('time_limit', learner.time_limit)}: it costs from "
             f"{learner.lower_bound_:g} to {learner.objective_:g}. Raise the limit, or take a smaller max_depth"
         )
-
-
-def _over_views(posed: PosedTree, learner: OptimalTreeClassifier) -> Any:
-    """The best tree with the numbers of the views in place of those of the columns."""
-    place = {view.column: v for v, view in enumerate(posed.views.views)}
-    model = learner.model_
-    return model.changed(feature=np.array([place.get(int(column), -1) for column in model.feature]))
 
 
 def _warn_of_much(problem: TreeProblem, best: int, budget: int, limits: Limits) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from proofwood.model.node_table import LEAF, IntArray, NodeTable
+from proofwood.model.node_table import LEAF, BoolArray, FloatArray, IntArray, NodeTable
 from proofwood.result import ProgressEvent, Result, Status
 
 if TYPE_CHECKING:
@@ -41,11 +42,44 @@ class Source:
         """An integer cost of the engine in units of the objective."""
         return self.posed.problem.cost.in_weight(cost)
 
+    @cached_property
+    def places(self) -> tuple[int, ...]:
+        """The indices of the columns that trees may test."""
+        return tuple(dict.fromkeys(view.column for view in self.posed.views.views))
+
     @property
     def columns(self) -> tuple[Any, ...]:
         """The columns that trees may test: their names, or their indices without names."""
+        return self.named(self.places)
+
+    def named(self, columns: Iterable[int]) -> tuple[Any, ...]:
+        """The names of columns, or their indices without names."""
         names = getattr(self.optimum, "feature_names_in_", None)
-        return tuple(view.column if names is None else names[view.column] for view in self.posed.views.views)
+        return tuple(column if names is None else names[column] for column in columns)
+
+    def tested(self, tests: IntArray) -> tuple[int, ...]:
+        """The indices of the columns that the tests of a tree are about, ascending."""
+        views = tests[tests[:, 0] != LEAF, 0]
+        return tuple(sorted({self.posed.views.views[view].column for view in views.tolist()}))
+
+    def placed(self, X: FloatArray) -> tuple[FloatArray, BoolArray]:
+        """Rows over the problem's columns, and which of these values any test may send to either side.
+
+        These are values of which the training rows say nothing: levels that none of them has, and missing values of a
+        column that they have without gaps.
+        """
+        views, known = self.posed.views, self.posed.X
+        values, either = X.copy(), np.zeros(X.shape, dtype=np.bool_)
+        for j in self.places:
+            gaps = np.isnan(X[:, j])
+            if not np.isnan(known[:, j]).any():
+                either[gaps, j] = True
+            if j in self.optimum.schema_.nominal:
+                strange = ~gaps & ~np.isin(X[:, j], known[:, j])
+                either[strange, j] = True
+                values[strange, j] = np.nan
+        of_view = [view.column for view in views.views]
+        return views.values(values), either[:, of_view]
 
     def fitted(self, result: Result) -> OptimalTreeClassifier:
         """The classifier of a result whose model is over the problem's columns."""
@@ -85,8 +119,7 @@ class NearTree:
     @property
     def columns(self) -> tuple[Any, ...]:
         """The columns that the tree tests, in the order of the table: their names, or their indices without names."""
-        views = np.unique(self.tests[self.tests[:, 0] != LEAF, 0])
-        return tuple(self.of.columns[view] for view in views.tolist())
+        return self.of.named(self.of.tested(self.tests))
 
     @cached_property
     def classifier(self) -> OptimalTreeClassifier:

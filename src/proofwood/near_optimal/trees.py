@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,8 +15,10 @@ from sklearn.utils import check_random_state
 from proofwood.arguments import is_integer
 from proofwood.data.schema import columns_of
 from proofwood.engines.trees import solve
-from proofwood.language import gettext
-from proofwood.model.node_table import LEAF, BoolArray
+from proofwood.engines.trees.near import ColumnUse, PossibleClasses
+from proofwood.exceptions import OptimalityWarning
+from proofwood.language import gettext, number, retold
+from proofwood.model.node_table import BoolArray, FloatArray
 from proofwood.near_optimal.picture import drawn
 from proofwood.near_optimal.tree import NearTree, Source
 from proofwood.result import Limits, Status, figure
@@ -27,6 +29,23 @@ if TYPE_CHECKING:
 MOST_TRIED = 100_000
 """Trees that :meth:`NearOptimalTrees.first` and :meth:`NearOptimalTrees.distinct` look at by default."""
 _LARGEST_PART = 1024
+_OWN: Any = object()  # the time limit of the set
+
+
+class ColumnShares(dict[Any, float]):
+    """The share of the trees of a set that test each column, the most frequent first.
+
+    Attributes
+    ----------
+    exact : bool
+        Whether all trees are counted. If not, the shares are proved lower bounds.
+    at_most : dict
+        Proved upper bounds; the shares themselves if ``exact``.
+    """
+
+    def __init__(self, shares: Mapping[Any, float], at_most: Mapping[Any, float], *, exact: bool) -> None:
+        super().__init__(shares)
+        self.at_most, self.exact = dict(at_most), exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +76,27 @@ class WithoutColumn:
         return f"without {self.column}: no, a slack of {self.least_slack:g} is needed"
 
 
+@dataclass(frozen=True, slots=True)
+class UndecidedRows:
+    """How many training rows get another class from some tree of a set.
+
+    Parameters
+    ----------
+    rows : rows that get more than one class; at least so many if ``exact`` is False
+    of : training rows of positive weight
+    exact : whether all trees were asked
+    """
+
+    rows: int
+    of: int
+    exact: bool
+
+    @property
+    def share(self) -> float:
+        """``rows`` as a share of all rows."""
+        return self.rows / max(1, self.of)
+
+
 class NearOptimalTrees:
     """All trees of a problem within a slack of the best one. :func:`near_optimal_trees` makes it.
 
@@ -71,15 +111,21 @@ class NearOptimalTrees:
     slack : how much more than the best tree a tree may cost, in units of the objective
     budget : greatest objective of a tree
     columns : the columns that trees may test: their names, or their indices without names
+    scope : what limits the tests of trees, in words; empty if every test of every column counts
+    time_limit : seconds for each question about the set; what is known then is the answer, and a warning says so
     """
 
-    def __init__(self, source: Source, best: int, budget: int) -> None:
+    def __init__(self, source: Source, best: int, budget: int, time_limit: float | None = 60.0) -> None:
         self.optimum = source.optimum
+        self.time_limit = time_limit
         self._source, self._posed, self._found = source, source.posed, source.found
         self._best, self._budget = best, budget
+        self._use: ColumnUse | None = None
+        self._possible: PossibleClasses | None = None
 
     def __repr__(self) -> str:
-        return f"<NearOptimalTrees: {self._counted()} within {figure(self.slack)} of {figure(self.optimum.objective_)}>"
+        trees, best = self.count_in_words(), figure(self.optimum.objective_)
+        return f"<NearOptimalTrees: {trees} within {figure(self.slack)} of {best}>"
 
     # ------------------------------------------------------------------------------------------------- how many
 
@@ -108,9 +154,15 @@ class NearOptimalTrees:
         """The number of trees of each objective, in this order."""
         return {float(self._source.real(cost)): trees for cost, trees in self._found.tally.items()}
 
-    def _counted(self) -> str:
-        number = f"{self.count:,}"
-        return gettext("%(n)s trees", n=number) if self.exact else gettext("at least %(n)s trees", n=number)
+    @property
+    def scope(self) -> tuple[str, ...]:
+        """What limits the tests of trees, in words; empty if every test of every column counts."""
+        return tuple(self.optimum.result_.scope)
+
+    def count_in_words(self) -> str:
+        """``count`` as text, which says whether these are all trees."""
+        n = number(f"{self.count:,}")
+        return gettext("%(n)s trees", n=n) if self.exact else gettext("at least %(n)s trees", n=n)
 
     # ----------------------------------------------------------------------------------------------- trees
 
@@ -127,7 +179,7 @@ class NearOptimalTrees:
             start, size = numbers.stop, min(2 * size, _LARGEST_PART)
 
     def _trees(self, numbers: list[int]) -> list[NearTree]:
-        tests = self._found.read(numbers)
+        tests = self._found.read(numbers, self.time_limit)
         return [
             NearTree(self._source, number, float(self._source.real(self._found.cost_of(number))), one)
             for number, one in zip(numbers, tests, strict=True)
@@ -148,13 +200,16 @@ class NearOptimalTrees:
         random = check_random_state(random_state)
         return self._trees([_below(self.count, random) for _ in range(n)])
 
-    def first(self, predicate: Callable[[NearTree], bool], most: int = MOST_TRIED) -> NearTree | None:
+    def first(
+        self, predicate: Callable[[NearTree], bool], most: int = MOST_TRIED, time_limit: float | None = _OWN
+    ) -> NearTree | None:
         """The cheapest tree for which ``predicate`` is true, in the order of cost.
 
         Parameters
         ----------
         predicate : function of a :class:`NearTree`
         most : number of trees to look at
+        time_limit : seconds; by default that of the set
 
         Returns
         -------
@@ -163,23 +218,39 @@ class NearOptimalTrees:
         Raises
         ------
         LookupError
-            If none of the first ``most`` trees has it, and there are more.
+            If none of the first ``most`` trees has it, or of those that were looked at within ``time_limit``, and there
+            are more.
         """
+        clock = _Clock(self._seconds(time_limit))
         for tree in self:
-            if tree.number >= most:
-                raise LookupError(
-                    f"none of the first {most:,} trees fits, of {self._counted()}: raise most, or ask for less"
-                )
+            if tree.number >= most or clock.is_over:
+                ways = "time_limit" if clock.is_over else "most"
+                tried, trees = f"{tree.number:,}", self.count_in_words()
+                raise LookupError(f"none of the first {tried} trees fits, of {trees}: raise {ways}, or ask for less")
             if predicate(tree):
                 return tree
         return None
 
-    def distinct(self, most: int = MOST_TRIED) -> int:
-        """The number of different predictions on the training rows, among the first ``most`` trees."""
+    def distinct(self, most: int = MOST_TRIED, time_limit: float | None = _OWN) -> int:
+        """The number of different predictions on the training rows, among the first ``most`` trees.
+
+        Parameters
+        ----------
+        most : number of trees to look at
+        time_limit : seconds; by default that of the set. If they are over, a warning says how many trees were looked at
+        """
+        clock = _Clock(self._seconds(time_limit))
         seen: set[int] = set()
-        for start in range(0, min(most, self.count), _LARGEST_PART):
-            numbers = range(start, min(most, self.count, start + _LARGEST_PART))
-            seen.update(self._found.prints(list(numbers)))
+        start, size, wanted = 0, 1, min(most, self.count)
+        try:
+            while start < wanted:
+                numbers = range(start, min(wanted, start + size))
+                seen.update(self._found.prints(list(numbers), clock.left))
+                start, size = numbers.stop, min(2 * size, _LARGEST_PART)
+        except (TimeoutError, KeyboardInterrupt) as error:
+            _warn_of_part(
+                error, f"there are at least {len(seen):,} different predictions, those of the first {start:,} trees"
+            )
         return len(seen)
 
     # ----------------------------------------------------------------------------------------------- columns
@@ -189,29 +260,27 @@ class NearOptimalTrees:
         """The columns that trees may test: their names, or their indices without names."""
         return self._source.columns
 
-    def _view_of(self, column: Any) -> int:
+    def _column_of(self, column: Any) -> int:
         names = [str(name) for name in getattr(self.optimum, "feature_names_in_", ())]
         n_columns = self._posed.views.n_columns
         j = columns_of([column] if np.isscalar(column) else column, n_columns, names, "column")[0]
-        for view, of in enumerate(self._posed.views.views):
-            if of.column == j:
-                return view
+        if j in self._source.places:
+            return j
         raise ValueError(f"column {column!r} was left out: no tree tests it")
 
-    def without(self, column: Any, time_limit: float | None = 60.0) -> WithoutColumn:
+    def without(self, column: Any, time_limit: float | None = _OWN) -> WithoutColumn:
         """Whether a tree within the slack does without a column, and from which slack on: by one search without it.
 
         Parameters
         ----------
         column : name or index of the column
-        time_limit : seconds
+        time_limit : seconds; by default those of the set. If they are over, ``possible`` may be None
         """
-        view = self._view_of(column)
+        j = self._column_of(column)
         problem = self._posed.problem
-        X = problem.X.copy()
-        X[:, view] = 0.0  # a column of one value has no test
-        other = replace(problem, X=X)
-        result = solve(other, limits=Limits(seconds=time_limit))
+        own = np.array([view.column == j for view in self._posed.views.views])
+        other = replace(problem, X=np.where(own, 0.0, problem.X))  # a column of one value has no test
+        result = solve(other, limits=Limits(seconds=self._seconds(time_limit)))
         assert result.model is not None
         upper = other.integer_cost(result.model)
         proved = result.status is Status.OPTIMAL
@@ -219,50 +288,77 @@ class NearOptimalTrees:
         possible = True if upper <= self._budget else False if lower > self._source.real(self._budget) else None
         best = self._source.real(self._best)
         needed, least = float(self._source.real(upper) - best), max(0.0, float(lower - best))
-        return WithoutColumn(self.columns[view], possible, needed, least, self._source.fitted(result))
+        name = self._source.named([j])[0]
+        return WithoutColumn(name, possible, needed, least, self._source.fitted(result))
 
-    def always_used(self, time_limit: float | None = 60.0) -> tuple[Any, ...]:
+    def always_used(self, time_limit: float | None = _OWN) -> tuple[Any, ...]:
         """The columns that every tree of the set tests, proved by a search without each of them.
 
-        Raises
-        ------
-        TimeoutError
-            If a search needs longer than what is left of ``time_limit`` seconds.
+        Parameters
+        ----------
+        time_limit : seconds for all searches; by default those of the set. If they are over, the answer has the columns
+            that are proved, and a warning names those that are not known
         """
-        started = time.monotonic()
-        views = np.unique(self[0].tests[:, 0]).tolist()  # a column that the first tree does without is not always used
-        found = []
-        for view in views:
-            if view == LEAF:
-                continue
-            left = None if time_limit is None else max(0.0, started + time_limit - time.monotonic())
-            answer = self.without(self._posed.views.views[view].column, left)
+        found, open_ = self.used_by_all(time_limit)
+        if open_:
+            names = ", ".join(map(str, open_))
+            _warn(f"whether every tree tests {names} is not proved, which needs longer: raise time_limit")
+        return found
+
+    def used_by_all(self, time_limit: float | None = _OWN) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """The columns that every tree of the set tests, and those of which a limit left it open.
+
+        Parameters
+        ----------
+        time_limit : seconds for all searches; by default those of the set
+        """
+        clock = _Clock(self._seconds(time_limit))
+        found, open_ = [], []
+        for j in self._source.tested(self[0].tests):  # a column that the first tree does without is not always used
+            answer = self.without(j, clock.left)
             if answer.possible is None:
-                raise TimeoutError(f"whether every tree tests {self.columns[view]} is not proved: raise time_limit")
-            if not answer.possible:
-                found.append(self.columns[view])
-        return tuple(found)
+                open_.append(answer.column)
+            elif not answer.possible:
+                found.append(answer.column)
+        return tuple(found), tuple(open_)
 
-    @cached_property
-    def _used(self) -> tuple[int, ...]:
-        return tuple(self.count - avoided for avoided in self._found.avoiding())
+    def importance(self, time_limit: float | None = _OWN) -> ColumnShares:
+        """The share of the trees that test each column, counted over the whole set; the most frequent first.
 
-    def importance(self) -> Mapping[Any, float]:
-        """The share of the trees that test each column, counted over the whole set; the most frequent first."""
-        shares = {name: used / max(1, self.count) for name, used in zip(self.columns, self._used, strict=True)}
-        return dict(sorted(shares.items(), key=lambda item: -item[1]))
+        Parameters
+        ----------
+        time_limit : seconds; by default those of the set. If they are over, or Ctrl-C ends the count, the shares are
+            proved lower bounds, ``at_most`` of the answer has upper ones, and a warning says so
+        """
+        use = self._use or self._found.column_use(self._seconds(time_limit))
+        if use.stopped_by is None:
+            self._use = use
+        else:
+            _warn(f"the count of columns stopped at a limit ({use.stopped_by}): shares are at least these")
+        least, most = (
+            {name: of[j] / max(1, self.count) for name, j in zip(self.columns, self._source.places, strict=True)}
+            for of in (use.at_least, use.at_most)
+        )
+        shares = dict(sorted(least.items(), key=lambda item: -item[1]))
+        return ColumnShares(shares, most, exact=use.stopped_by is None)
+
+    def _seconds(self, time_limit: float | None) -> float | None:
+        return self.time_limit if time_limit is _OWN else time_limit
 
     # -------------------------------------------------------------------------------------------------- rows
 
-    def decisions(self, X: Any = None) -> BoolArray:
+    def decisions(self, X: Any = None, time_limit: float | None = _OWN) -> BoolArray:
         """Which classes the trees of the set give to rows.
 
         A threshold is an interval between two values of the training rows at its node. A row whose value lies strictly
-        between them can go to either side: the trees of the set may have their threshold on either side of it.
+        between them can go to either side: the trees of the set may have their threshold on either side of it. The same
+        holds for a missing value, or a level, that no training row has at the node.
 
         Parameters
         ----------
         X : rows as given to ``predict``; None for the training rows of positive weight
+        time_limit : seconds; by default those of the set. If they are over, or Ctrl-C ends the walk, each True is
+            proved, some others may be missing, and a warning says so
 
         Returns
         -------
@@ -271,8 +367,38 @@ class NearOptimalTrees:
             one True is decided alike by all trees.
         """
         if X is None:
-            return self._found.decisions(self._posed.problem.X)
-        return self._found.decisions(self._posed.views.values(np.asarray(self.optimum._read(X), dtype=np.float64)))
+            return self._training_classes(time_limit).found
+        values, either = self._source.placed(np.asarray(self.optimum._read(X), dtype=np.float64))
+        return self._asked(values, either, time_limit).found
+
+    def undecided(self, time_limit: float | None = _OWN) -> UndecidedRows:
+        """How many training rows get another class from some tree of the set.
+
+        Parameters
+        ----------
+        time_limit : seconds; by default those of the set. If they are over, or Ctrl-C ends the walk, there are at least
+            so many rows, and a warning says so
+        """
+        possible = self._training_classes(time_limit)
+        rows = int(np.count_nonzero(possible.found.sum(axis=1) > 1))
+        return UndecidedRows(rows, possible.found.shape[0], self.exact and possible.stopped_by is None)
+
+    def _training_classes(self, time_limit: float | None) -> PossibleClasses:
+        if self._possible is not None:
+            return self._possible
+        possible = self._asked(self._posed.problem.X, None, time_limit)
+        if possible.stopped_by is None:
+            self._possible = possible
+        return possible
+
+    def _asked(self, values: FloatArray, either: BoolArray | None, time_limit: float | None) -> PossibleClasses:
+        possible = self._found.decisions(values, either, self._seconds(time_limit))
+        if possible.stopped_by is not None:
+            _warn(
+                f"the walk over the trees stopped at a limit ({possible.stopped_by}): each True is proved, and rows "
+                "may get further classes"
+            )
+        return possible
 
     # ---------------------------------------------------------------------------------------------- in words
 
@@ -281,13 +407,15 @@ class NearOptimalTrees:
         lines = [
             gettext(
                 "%(trees)s within %(slack)s of the optimum %(best)s (%(unit)s)",
-                trees=self._counted(),
+                trees=self.count_in_words(),
                 slack=figure(self.slack),
                 best=figure(self.optimum.objective_),
                 unit=self.optimum.result_.unit,
             )
         ]
         lines += [f"  {figure(objective)}: {trees:,}" for objective, trees in self.counts.items()]
+        if self.scope:
+            lines.append("  " + gettext("the tests: %(scope)s", scope="; ".join(map(retold, self.scope))))
         return "\n".join(lines)
 
     def plot(self, ax: Any = None) -> Any:
@@ -302,6 +430,30 @@ class NearOptimalTrees:
         The pair of axes.
         """
         return drawn(self, ax)
+
+
+class _Clock:
+    """What is left of some seconds."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self._end = None if seconds is None else time.monotonic() + seconds
+
+    @property
+    def left(self) -> float | None:
+        return None if self._end is None else max(0.0, self._end - time.monotonic())
+
+    @property
+    def is_over(self) -> bool:
+        return self.left == 0.0
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, OptimalityWarning, stacklevel=3)
+
+
+def _warn_of_part(error: BaseException, known: str) -> None:
+    cause = "interrupt" if isinstance(error, KeyboardInterrupt) else "time_limit"
+    warnings.warn(f"stopped at a limit ({cause}): {known}", OptimalityWarning, stacklevel=3)
 
 
 def _below(count: int, random: Any) -> int:

@@ -30,6 +30,7 @@ from proofwood.report.explanations import Answers, explained_rows, of_actions
 from proofwood.report.explanations import of_classes as classes_of
 from proofwood.report.explanations import of_numbers as numbers_of
 from proofwood.report.measures import measured
+from proofwood.report.near import near_parts
 from proofwood.report.numbers import NumberedRows
 from proofwood.report.proof import call, proof_parts, trace_parts
 from proofwood.report.rows import MOST_ROWS, default_rows, row_data
@@ -44,6 +45,7 @@ from proofwood.show.svg import model_svg
 
 if TYPE_CHECKING:
     from proofwood.estimators.classifier import ProvedClassifier
+    from proofwood.near_optimal import NearOptimalTrees
 
 MOST_RULES = 400
 MOST_NAMED = 8
@@ -89,6 +91,7 @@ class Options:
     card : what people say of the model
     source : file with the training rows
     include_rows : whether the page holds training rows, to find and to explain
+    near : the trees that are nearly as good
     """
 
     rows: Sequence[int] | None = None
@@ -98,6 +101,7 @@ class Options:
     card: Card = NO_CARD
     source: str | os.PathLike[str] | None = None
     include_rows: bool = False
+    near: NearOptimalTrees | None = None
 
 
 def content(model: ProvedClassifier, training: Rows, validation: Rows | None, options: Options) -> dict[str, Any]:
@@ -145,6 +149,7 @@ def content(model: ProvedClassifier, training: Rows, validation: Rows | None, op
         "columns": columns.described(model.schema_, table, words, card, tested),
         "trace": trace_parts(model.result_),
         "sums": columns.sums(model.schema_, table),
+        "near": near_parts(options.near, words, tested),
         "include_rows": options.include_rows,
         "total_rows": training.X.shape[0],
         "most_rows": MOST_ROWS,

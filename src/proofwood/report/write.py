@@ -22,6 +22,7 @@ from proofwood.report.page import FOLDER, templates
 
 if TYPE_CHECKING:
     from proofwood.estimators.classifier import ProvedClassifier
+    from proofwood.near_optimal import NearOptimalTrees
     from proofwood.show.palette import Palette
 
 EXPLAIN_SECONDS = 2.0
@@ -46,6 +47,7 @@ def write_report(
     card: Any = None,
     source: str | os.PathLike[str] | None = None,
     include_rows: bool = False,
+    near_optimal: NearOptimalTrees | float | None = None,
     language: str = ENGLISH,
 ) -> None:
     """Write a report about a fitted model into one HTML file, which works without a network.
@@ -71,6 +73,9 @@ def write_report(
     source : file with the training rows, which the report names with its digest
     include_rows : whether the file holds training rows (ways of the first 20,000, and values of some), so that a reader
         can find them in the picture: do not send it to people who may not see them
+    near_optimal : how much more than the best tree another tree may cost, as ``slack`` of :func:`near_optimal_trees`,
+        or the set that it returned: the report says how many such trees there are, which columns all of them test, and
+        how many rows some of them decide otherwise. For trees of classes up to a depth of three; None leaves it out
     language : language of the words and numbers of the report, such as ``"de"``; names and levels of your table, and
         the card, stay as they are
 
@@ -102,6 +107,7 @@ def write_report(
     validation = None if X_val is None else _rows(model, X_val, y_val, "y_val")
     names = getattr(model, "feature_names_in_", ())
     told = Card.of(card).checked(_answers(model), [str(name) for name in names])
+    near = _near(model, X, y, near_optimal, sample_weight)
     options = Options(
         rows=None if rows is None else _row_numbers(rows, training.X.shape[0]),
         title=title,
@@ -110,6 +116,7 @@ def write_report(
         card=told,
         source=source,
         include_rows=include_rows,
+        near=near,
     )
     with speaking(language):
         page = render(content(model, training, validation, options))
@@ -165,6 +172,24 @@ def _recounted(
         return float(model.recount(X, y, sample_weight, **more))
     except ValueError as error:  # labels that training did not have, or groups that are not given
         return str(error)
+
+
+def _near(model: Any, X: Any, y: Any, given: Any, sample_weight: npt.ArrayLike | None) -> NearOptimalTrees | None:
+    """The set of near-optimal trees that the report shows. Raise ValueError if it is not one of this model."""
+    if given is None:
+        return None
+    from proofwood.near_optimal import NearOptimalTrees, near_optimal_trees_of  # start-up time: few reports have it
+
+    if not isinstance(given, NearOptimalTrees):
+        return near_optimal_trees_of(model, X, y, given, sample_weight)
+    if _shape(given.optimum) != _shape(model):
+        raise ValueError("near_optimal is a set of trees of other columns or classes than those of the model")
+    return given
+
+
+def _shape(model: Any) -> tuple[list[str], list[str]]:
+    """The columns and classes of a model."""
+    return [column.name for column in model.schema_.columns], [str(label) for label in getattr(model, "classes_", ())]
 
 
 def _row_numbers(rows: Iterable[int], n: int) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 from typing import Any, Literal
@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from proofwood import _native
 from proofwood.data.thresholds import midpoints
+from proofwood.data.views import Views
 from proofwood.engines.interrupts import STOPPED_BY, raise_ended
 from proofwood.engines.trees.options import INSTRUCTION_SETS, SearchOptions
 from proofwood.model.node_table import LEAF, BoolArray, FloatArray, IntArray, NodeTable
@@ -27,6 +28,37 @@ KEPT_BYTES = 2**28
 _RULES = ("similarity", "interval_shrinking", "sub_interval", "feature_bounds", "coarse", "cache")
 _WORD = 2**64
 _SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
+_ANYWHERE = (2**31, 0)  # numbers of values below, and up to, a value that no test sends to one side only
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnUse:
+    """How many trees of a set test each column.
+
+    Parameters
+    ----------
+    at_least : per column, the number of trees that test it, among those that were seen
+    at_most : per column, the number if all trees that were not seen test it
+    stopped_by : what ended the count early; None if all trees were seen and both are equal
+    """
+
+    at_least: tuple[int, ...]
+    at_most: tuple[int, ...]
+    stopped_by: str | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PossibleClasses:
+    """Which classes the trees of a set give to rows.
+
+    Parameters
+    ----------
+    found : (n, n_classes) whether some tree that was seen gives the class to the row
+    stopped_by : what ended the walk early; None if all trees were seen
+    """
+
+    found: BoolArray
+    stopped_by: str | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +81,7 @@ class NearTrees:
         problem: TreeProblem,
         budget: int,
         *,
+        views: Views | None = None,
         options: SearchOptions | None = None,
         limits: Limits = NO_LIMITS,
         kept_bytes: int = KEPT_BYTES,
@@ -56,12 +89,14 @@ class NearTrees:
         """Count the trees that cost at most ``budget``, an integer as ``problem.cost`` counts.
 
         A node of a tree is a column and a cut between two values that follow each other among the rows of the node; a
-        node that would be a leaf without more errors is a leaf.
+        node that would be a leaf without more errors is a leaf. Tests by several views of a column that divide the rows
+        of a node alike are one.
 
         Parameters
         ----------
         problem : TreeProblem
         budget : the greatest integer cost of a tree
+        views : which columns those of the problem are views of; None: each is a column of its own
         options : switches of the search; none changes the answer
         limits : wall-clock seconds; one thread works
         kept_bytes : memory for parts of trees
@@ -80,6 +115,7 @@ class NearTrees:
         if not problem.cost.exact:
             raise ValueError("near-optimal trees are counted where weights and prices are exact integers")
         options = SearchOptions() if options is None else options
+        problem, columns, high_gaps = _shown(problem, views)
         settings = {
             "max_depth": problem.depth,
             "error_price": problem.cost.error_price,
@@ -97,6 +133,8 @@ class NearTrees:
             np.ascontiguousarray(problem.codes, dtype=np.int32),
             problem.n_classes,
             problem.weights,
+            columns,
+            high_gaps,
             settings,
             limits.seconds,
         )
@@ -163,20 +201,37 @@ class NearTrees:
         low = np.array([number % _WORD for number in numbers], dtype=np.uint64)
         return self._whole(native(high, low, seconds), seconds)
 
-    def avoiding(self, seconds: float | None = None) -> list[int]:
-        """The number of trees that do without each column, counted over the whole set."""
-        return list(self._whole(self.found.avoiding(seconds), seconds))
+    def column_use(self, seconds: float | None = None) -> ColumnUse:
+        """How many trees test each column that the problem shows, counted over the whole set."""
+        whole, seen, without = self.found.avoiding(seconds)
+        least, most = (tuple(trees - avoiding for avoiding in without) for trees in (seen, self.count))
+        return ColumnUse(least, most, None if whole else self._ended())
 
-    def decisions(self, X: FloatArray, seconds: float | None = None) -> BoolArray:
-        """(n, n_classes) whether some tree gives the class to the row of ``X``; its thresholds may be anywhere between
-        the two values that a test separates.
+    def decisions(
+        self, X: FloatArray, either: BoolArray | None = None, seconds: float | None = None
+    ) -> PossibleClasses:
+        """Which classes the trees give to rows; their thresholds may be anywhere between the two values that a test
+        separates, and it may be a test of any view that divides the rows of its node alike.
+
+        Parameters
+        ----------
+        X : (n, n_views) values of the problem's columns
+        either : (n, n_views) values that any test may send to either side
+        seconds : wall-clock seconds
         """
         X = X + 0.0
         sides = [np.searchsorted(v, x, side) for v, x in zip(self.values, X.T, strict=True) for side in _SIDES]
         places = np.array(sides, dtype=np.uint32).reshape(len(self.values), 2, X.shape[0]).transpose(1, 2, 0)
+        if either is not None:
+            for place, anywhere in zip(places, _ANYWHERE, strict=True):
+                place[either] = anywhere
         below, until = (np.ascontiguousarray(one) for one in places)
-        possible = self._whole(self.found.decisions(below, until, seconds), seconds)
-        return np.asarray(possible, dtype=np.bool_)
+        whole, possible = self.found.decisions(below, until, seconds)
+        return PossibleClasses(np.asarray(possible, dtype=np.bool_), None if whole else self._ended())
+
+    def _ended(self) -> str:
+        """What ended the native work."""
+        return STOPPED_BY[self.found.stopped] or "interrupt"
 
     def _whole(self, answer: Any, seconds: float | None) -> Any:
         """The answer of the native set, if it came to its end."""
@@ -205,6 +260,23 @@ class NearTrees:
                 threshold[at] = midpoints(values[below[p]], values[above[p]])
         table = preorder(NodeTable.uncounted(columns, threshold, low, high, self.problem.n_classes))
         return self.problem.target.refreshed(table, self.problem.X, self.problem.real_weights)
+
+
+def _shown(
+    problem: TreeProblem, views: Views | None
+) -> tuple[TreeProblem, npt.NDArray[np.uint32], npt.NDArray[np.uint8]]:
+    """The problem, the column that each of its columns shows, and whether it has gaps above all values.
+
+    A second view that has no gaps in these rows repeats the first one: it gets no test.
+    """
+    if views is None:
+        return problem, np.arange(problem.n_features, dtype=np.uint32), np.zeros(problem.n_features, dtype=np.uint8)
+    columns = np.array([view.column for view in views.views], dtype=np.uint32)
+    high = np.array([view.gap == np.inf for view in views.views], dtype=np.bool_)
+    empty = high & ~np.isposinf(problem.X).any(axis=0)
+    if empty.any():
+        problem = replace(problem, X=np.where(empty, 0.0, problem.X))
+    return problem, columns, (high & ~empty).astype(np.uint8)
 
 
 def _reached(feature: IntArray) -> list[int]:

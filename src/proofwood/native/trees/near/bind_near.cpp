@@ -34,6 +34,8 @@ using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::
 using Labels = nb::ndarray<const int, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Weights = nb::ndarray<const i64, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Numbers = nb::ndarray<const u64, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Columns = nb::ndarray<const u32, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Flags = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Places = nb::ndarray<const u32, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 near::NearSettings read_settings(const nb::dict& given) {
@@ -68,9 +70,13 @@ nb::object integer(near::Count count) {
 
 class NearTrees {
  public:
-  NearTrees(const Matrix& x, const Labels& labels, u32 n_classes, const Weights& weights, const nb::dict& given,
-            std::optional<double> seconds)
+  NearTrees(const Matrix& x, const Labels& labels, u32 n_classes, const Weights& weights, const Columns& columns,
+            const Flags& high_gaps, const nb::dict& given, std::optional<double> seconds)
       : x_(x) {
+    if (columns.shape(0) != x.shape(1) || high_gaps.shape(0) != x.shape(1))
+      throw std::invalid_argument("x and its views differ in columns");
+    const near::GivenViews views{{columns.data(), columns.data() + columns.shape(0)},
+                                 {high_gaps.data(), high_gaps.data() + high_gaps.shape(0)}};
     if (labels.shape(0) != x.shape(0) || weights.shape(0) != x.shape(0))
       throw std::invalid_argument("x, labels and weights differ in length");
     const near::NearSettings settings = read_settings(given);
@@ -80,7 +86,7 @@ class NearTrees {
       if (!trees::prepare(table, x.data(), x.shape(0), x.shape(1), targets, weights.data(), {}, false,
                           settings.search.minimum.any(), 1, stop_))
         return;
-      search_ = std::make_unique<near::NearSearch>(std::move(table), settings, stop_);
+      search_ = std::make_unique<near::NearSearch>(std::move(table), views, settings, stop_);
       search_->run();
       reader_ = std::make_unique<near::TreeReader>(*search_, stop_);
     };
@@ -132,20 +138,18 @@ class NearTrees {
     return nb::cast(proofwood::owned(std::move(found)));
   }
 
-  // Per column of x: how many trees do without it. None if stopped.
-  nb::object avoiding(std::optional<double> seconds) {
-    std::vector<near::Count> counts;
-    if (!watched(seconds, [&] { return near::count_without(*search_, stop_, counts); })) return nb::none();
-    std::vector<near::Count> of_column(x_.shape(1), reader_->size());
-    for (u32 f = 0; f < search_->table().n_features; ++f) of_column[search_->table().column[f]] = counts[f];
+  // Whether it came to its end, how many trees were seen, and per column that x shows, how many of them do without it.
+  nb::tuple avoiding(std::optional<double> seconds) {
+    near::ColumnUse use;
+    const bool whole = watched(seconds, [&] { return near::count_without(*search_, stop_, use); });
     nb::list list;
-    for (const near::Count count : of_column) list.append(integer(count));
-    return list;
+    for (const near::Count count : use.without) list.append(integer(count));
+    return nb::make_tuple(whole, integer(use.seen), list);
   }
 
-  // (n, n_classes) 0 or 1: whether some tree gives the class to the row. `below`, `until`: (n, n_columns) places of the
-  // rows' values. None if stopped.
-  nb::object decisions(const Places& below, const Places& until, std::optional<double> seconds) {
+  // Whether it came to its end, and (n, n_classes) 0 or 1: whether some tree of those seen gives the class to the row.
+  // `below`, `until`: (n, n_columns) places of the rows' values.
+  nb::tuple decisions(const Places& below, const Places& until, std::optional<double> seconds) {
     const std::size_t n = below.shape(0);
     if (below.shape(1) != x_.shape(1) || until.shape(1) != x_.shape(1) || until.shape(0) != n)
       throw std::invalid_argument("places and columns differ in number");
@@ -165,8 +169,8 @@ class NearTrees {
       }
       return near::decide_rows(*search_, stop_, rows, possible);
     };
-    if (!watched(seconds, work)) return nb::none();
-    return nb::cast(proofwood::owned({possible.begin(), possible.end()}, {n, n_classes}));
+    const bool whole = watched(seconds, work);
+    return nb::make_tuple(whole, proofwood::owned({possible.begin(), possible.end()}, {n, n_classes}));
   }
 
  private:
@@ -207,8 +211,9 @@ class NearTrees {
 
 void proofwood::bind_near(nb::module_& module) {
   nb::class_<NearTrees>(module, "NearTrees", "All trees up to depth three that cost at most a budget, by their parts.")
-      .def(nb::init<const Matrix&, const Labels&, u32, const Weights&, const nb::dict&, std::optional<double>>(), "x"_a,
-           "labels"_a, "n_classes"_a, "weights"_a, "settings"_a, "seconds"_a.none())
+      .def(nb::init<const Matrix&, const Labels&, u32, const Weights&, const Columns&, const Flags&, const nb::dict&,
+                    std::optional<double>>(),
+           "x"_a, "labels"_a, "n_classes"_a, "weights"_a, "columns"_a, "high_gaps"_a, "settings"_a, "seconds"_a.none())
       .def_prop_ro("done", &NearTrees::done)
       .def_prop_ro("stopped", &NearTrees::stopped)
       .def_prop_ro("seconds", &NearTrees::seconds)

@@ -7,7 +7,11 @@
 
 namespace proofwood::trees::near {
 
-// Per feature of the table. False if stopped.
-bool count_without(NearSearch& search, const std::atomic<int>& stop, std::vector<Count>& counts);
+// Per column of the views, among the trees that were seen: all, unless false says that it was stopped.
+struct ColumnUse {
+  std::vector<Count> without;
+  Count seen = 0;
+};
+bool count_without(NearSearch& search, const std::atomic<int>& stop, ColumnUse& use);
 
 }  // namespace proofwood::trees::near

@@ -321,7 +321,7 @@ bool decide_rows(NearSearch& search, const std::atomic<int>& stop, const PlacedR
     for (std::size_t i = 0; i < rows.n; ++i) possible[i * n_classes + label] = 1;
   }
   if (search.depth() == 0) return true;
-  SideWalk walk(search, stop);
+  SideWalk walk(search, stop, true);
   Decided decided(search, walk, rows, possible);
   return walk.run([&](const SideTrees& side) { return decided.take_side(side); });
 }

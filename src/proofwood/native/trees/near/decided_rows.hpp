@@ -16,7 +16,7 @@ struct PlacedRows {
   std::vector<std::vector<u32>> below, until;
 };
 
-// (rows, classes): whether some tree gives the class to the row. False if stopped.
+// (rows, classes): whether some tree gives the class to the row. False if stopped: then those of the trees seen so far.
 bool decide_rows(NearSearch& search, const std::atomic<int>& stop, const PlacedRows& rows,
                  std::vector<std::uint8_t>& possible);
 

@@ -53,11 +53,13 @@ class EdgeSearch::Histograms final : public StumpSink {
   std::vector<OfSide> sides_;
 };
 
-EdgeSearch::EdgeSearch(Solver& solver)
+EdgeSearch::EdgeSearch(Solver& solver, const ColumnViews& views)
     : solver_(solver),
+      views_(views),
       prices_(solver.shared.settings.prices),
       finder_(solver.shared.table, solver.shared.settings.minimum, solver.shared.settings.isa,
-              solver.shared.settings.lane_bits, solver.shared.stop),
+              solver.shared.settings.lane_bits, solver.shared.stop, views),
+      repeated_(views),
       histograms_(std::make_unique<Histograms>(finder_)) {}
 
 EdgeSearch::~EdgeSearch() = default;
@@ -76,6 +78,7 @@ StumpsWanted EdgeSearch::wanted(const EdgeTrees& trees, const Edge& edge) const 
 
 void EdgeSearch::begin(Rows& rows, i64 least, i64 budget, EdgeTrees& trees) {
   adder_.begin(least, budget);
+  repeated_.begin(rows);
   trees.leaf = rows.leaf <= budget ? rows.leaf : kInfinite;
   if (trees.leaf < kInfinite) adder_.add(rows.leaf, 1);
   trees.edges.clear();
@@ -168,7 +171,8 @@ bool EdgeSearch::count_stumps(Rows& rows, i64 budget, EdgeTrees& trees) {
 
 void EdgeSearch::add_edge(const Rows& rows, i64 budget, std::size_t of, std::size_t lane, EdgeTrees& trees) {
   const Split& split = splits_[of];
-  Edge edge{split.feature, split.position, split.leaf, {}, {}, split.leaf[0] + split.leaf[1] >= rows.leaf};
+  const bool dull = split.leaf[0] + split.leaf[1] >= rows.leaf;
+  Edge edge{split.feature, split.position, split.leaf, {}, {}, dull, repeated_.repeats(split.feature, split.position)};
   const std::size_t before = trees.parts.size();
   for (const std::size_t side : {0, 1}) add_parts(budget, split, side, lane, trees, edge);
   bool any = false;
@@ -180,7 +184,7 @@ void EdgeSearch::add_edge(const Rows& rows, i64 budget, std::size_t of, std::siz
       const bool no_tree = edge.dull && low[i].cost == edge.leaf[0] && high[j].cost == edge.leaf[1];
       const Count count = Count{low[i].count} * high[j].count - (no_tree ? 1 : 0);
       if (count == 0) continue;
-      adder_.add(cost, count);
+      if (!edge.repeated) adder_.add(cost, count);
       any = true;
     }
   if (any)
@@ -237,10 +241,13 @@ class Collected final : public StumpSink {
 bool EdgeSearch::find_stumps(Rows& rows, i64 budget, EdgeTrees& trees) {
   begin(rows, 0, budget, trees);
   const i64 most = most_wrong(budget, rows.leaf);
-  Collected stumps(finder_);
+  const Settings& settings = solver_.shared.settings;
+  StumpFinder finder(solver_.shared.table, settings.minimum, settings.isa, settings.lane_bits, solver_.shared.stop,
+                     views_, true);
+  Collected stumps(finder);
   if (most >= 0 && rows.n > 1 && rows.n_features > 0) {
-    finder_.begin(rows);
-    if (!finder_.find(rows, {{0, rows.n, {most, kNone}}}, stumps)) return false;
+    finder.begin(rows);
+    if (!finder.find(rows, {{0, rows.n, {most, kNone}}}, stumps)) return false;
   }
   std::sort(stumps.found.begin(), stumps.found.end(), [](const auto& a, const auto& b) {
     return a.feature != b.feature ? a.feature < b.feature : a.position < b.position;
@@ -250,8 +257,9 @@ bool EdgeSearch::find_stumps(Rows& rows, i64 budget, EdgeTrees& trees) {
     const u32 at = static_cast<u32>(trees.parts.size());
     trees.parts.push_back({cost, 1});  // both leaves in one number: their root tells them apart
     trees.parts.push_back({0, 1});
-    trees.edges.push_back({feature, position, {cost, 0}, {at, at + 1}, {1, 1}, false});
-    adder_.add(cost + prices_.leaf, 1);
+    const bool repeated = repeated_.repeats(feature, position);
+    trees.edges.push_back({feature, position, {cost, 0}, {at, at + 1}, {1, 1}, false, repeated});
+    if (!repeated) adder_.add(cost + prices_.leaf, 1);
   }
   trees.tally = adder_.finish();
   return true;

@@ -19,12 +19,13 @@ NearSettings for_table(NearSettings settings, const Table& table) {
 
 }  // namespace
 
-NearSearch::NearSearch(Table table, const NearSettings& settings, std::atomic<int>& stop)
+NearSearch::NearSearch(Table table, const GivenViews& views, const NearSettings& settings, std::atomic<int>& stop)
     : table_(std::move(table)),
+      views_(table_, views),
       settings_(for_table(settings, table_)),
       shared_(table_, settings_.search, stop, TreeRun::Clock::now()),
       solver_(shared_),
-      edges_(solver_) {}
+      edges_(solver_, views_) {}
 
 void NearSearch::run() {
   rows_.start(table_, settings_.search.isa);
@@ -81,7 +82,11 @@ bool NearSearch::take_cut(Evaluated& evaluated) {
               {settings_.budget - prices().leaf - best[1], settings_.budget - prices().leaf - best[0]},
               {level.low.leaf, level.high.leaf},
               {},
-              level.low.leaf + level.high.leaf >= rows_.leaf};
+              level.low.leaf + level.high.leaf >= rows_.leaf,
+              false};
+  RepeatedTests repeated(views_);
+  repeated.begin(rows_);
+  cut.repeated = repeated.repeats(point.feature, point.position);
   for (const std::size_t side : {0, 1}) {
     EdgeTrees& trees = cut.sides[side];
     if (!edges_.find(*sides[side], best[side], cut.budget[side], trees,
@@ -116,6 +121,7 @@ void NearSearch::add_up() {
   for (const RootCut& cut : cuts_)
     for (const CostCount& low : cut.sides[0].tally)
       for (const CostCount& high : cut.sides[1].tally) {
+        if (cut.repeated) continue;
         const i64 cost = low.cost + high.cost + prices().leaf;
         if (cost > settings_.budget) break;
         const bool no_tree = cut.dull && low.cost == cut.leaf[0] && high.cost == cut.leaf[1];

@@ -18,7 +18,7 @@ namespace proofwood::trees::near {
 // Finds the trees of depth two of a set of rows.
 class EdgeSearch {
  public:
-  explicit EdgeSearch(Solver& solver);
+  EdgeSearch(Solver& solver, const ColumnViews& views);
   ~EdgeSearch();
   // Those that cost at most `budget`; none costs less than `least`. `known`: of the splits of these rows; it gets what
   // was found. False if stopped.
@@ -46,8 +46,10 @@ class EdgeSearch {
   void add_parts(i64 budget, const Split& split, std::size_t side, std::size_t lane, EdgeTrees& trees, Edge& edge);
 
   Solver& solver_;
+  const ColumnViews& views_;
   const Prices& prices_;
   StumpFinder finder_;
+  RepeatedTests repeated_;
   std::vector<Split> splits_;
   std::vector<StumpsWanted> wanted_;
   Adder adder_;
@@ -62,7 +64,7 @@ struct NearSettings {
 
 class NearSearch {
  public:
-  NearSearch(Table table, const NearSettings& settings, std::atomic<int>& stop);
+  NearSearch(Table table, const GivenViews& views, const NearSettings& settings, std::atomic<int>& stop);
   void run();  // until done or stopped
 
   // After run().
@@ -70,6 +72,7 @@ class NearSearch {
   const Tally& tally() const { return tally_; }
   i64 constant_cost() const { return settings_.search.prices.error * table_.constant; }
   const Table& table() const { return table_; }
+  const ColumnViews& views() const { return views_; }
   const Prices& prices() const { return settings_.search.prices; }
   const Minimum& minimum() const { return settings_.search.minimum; }
   int depth() const { return settings_.search.max_depth; }
@@ -89,6 +92,7 @@ class NearSearch {
   void add_up();
 
   Table table_;
+  ColumnViews views_;
   NearSettings settings_;
   Rows rows_;
   Shared shared_;

@@ -34,6 +34,7 @@ Tally Adder::finish() {
 
 Count EdgeTrees::count(const Edge& edge, i64 cost, i64 price) const {
   Count sum = 0;
+  if (edge.repeated) return sum;
   const Part *low = parts.data() + edge.at[0], *const low_end = low + edge.n[0];
   const Part *const first = parts.data() + edge.at[1], *high = first + edge.n[1];
   for (; low != low_end; ++low) {  // the costs of the one side rise, those of the other fall
@@ -49,6 +50,7 @@ Count EdgeTrees::count(const Edge& edge, i64 cost, i64 price) const {
 
 Count RootCut::count(i64 cost, i64 price) const {
   Count sum = 0;
+  if (repeated) return sum;
   for (const CostCount& low : sides[0].tally) {
     const i64 wanted = cost - price - low.cost;
     if (wanted < 0) break;

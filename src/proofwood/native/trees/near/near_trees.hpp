@@ -59,6 +59,7 @@ struct Edge {
   std::array<i64, 2> leaf;   // what a leaf costs on either side
   std::array<u32, 2> at, n;  // in EdgeTrees::parts: trees per cost of either side, a leaf before stumps of its cost
   bool dull;                 // two leaves get no row more right than one: this pair is no tree
+  bool repeated;             // another view of the column has this split: no tree is counted for it
 };
 
 struct Part {
@@ -89,7 +90,7 @@ struct RootCut {
   std::array<i64, 2> budget;  // of either side
   std::array<i64, 2> leaf;
   std::array<EdgeTrees, 2> sides;
-  bool dull;
+  bool dull, repeated;
 
   Count count(i64 cost, i64 price) const;
 };

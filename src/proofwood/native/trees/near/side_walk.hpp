@@ -22,11 +22,11 @@ struct SideTrees {
 
 class SideWalk {
  public:
-  SideWalk(NearSearch& search, const std::atomic<int>& stop)
+  SideWalk(NearSearch& search, const std::atomic<int>& stop, bool every_view)
       : search_(search),
         stop_(stop),
         finder_(search.table(), search.minimum(), search.solver().shared.settings.isa,
-                search.solver().shared.settings.lane_bits, stop) {}
+                search.solver().shared.settings.lane_bits, stop, search.views(), every_view) {}
 
   // Calls `work(const SideTrees&)` for each; both sides of a root follow each other. False if stopped, or if `work`
   // says so.

@@ -1,6 +1,7 @@
 // Wishes in lanes, and what the walk finds (docs/theory/near-optimal-trees.md, "Counting stumps").
 #include "trees/near/stump_finder.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace proofwood::trees::near {
@@ -78,8 +79,15 @@ void StumpFinder::wish_for(const std::vector<StumpsWanted>& wanted) {
 
 void StumpFinder::pass_on(StumpWish& wish) {
   auto& asked = static_cast<Asked&>(wish);
-  if (wish.n_hits > 0) asked.sink->take(asked.feature, wish.hits, wish.n_hits);
+  const std::size_t n = asked.finder->without_repeated(wish.hits, wish.n_hits);
+  if (n > 0) asked.sink->take(asked.feature, wish.hits, n);
   wish.n_hits = 0;
+}
+
+std::size_t StumpFinder::without_repeated(StumpHit* hits, std::size_t n) const {
+  if (every_view_ || !views_.may_repeat(asked_.feature)) return n;
+  StumpHit* const end = std::remove_if(hits, hits + n, [&](const StumpHit& hit) { return repeated_.repeats(hit); });
+  return static_cast<std::size_t>(end - hits);
 }
 
 bool StumpFinder::find(Rows& rows, const std::vector<StumpsWanted>& wanted, StumpSink& sink) {
@@ -102,11 +110,13 @@ bool StumpFinder::find(Rows& rows, const std::vector<StumpsWanted>& wanted, Stum
   asked_.words = words_.data();
   asked_.finder = this;
   asked_.sink = &sink;
+  repeated_.begin(rows, mask, *kernels, wanted.size());
   for (u32 f = 0; f < rows.n_features; ++f) {
     if (stopped()) return false;
     if (n_ends_[f] < 2) continue;
     const SortedRows sorted{rows.n, rows.order(f), ends_.data() + std::size_t{f} * rows.n, n_ends_[f], false, nullptr};
     asked_.feature = f;
+    if (!every_view_) repeated_.take_feature(f);
     (two ? kernels->find_two_classes : kernels->find_many_classes)(sorted, values, asked_);
     pass_on(asked_);
   }

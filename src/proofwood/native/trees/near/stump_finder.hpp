@@ -5,6 +5,7 @@
 #include <array>
 #include <vector>
 
+#include "trees/near/column_views.hpp"
 #include "trees/stump_batch.hpp"
 
 namespace proofwood::trees::near {
@@ -30,8 +31,13 @@ class StumpSink {
 // Memory of one thread. `begin` takes a set of rows, `find` up to `room` splits of it.
 class StumpFinder : private StumpBatch {
  public:
-  StumpFinder(const Table& of, const Minimum& least, int instruction_set, int bits, const std::atomic<int>& stop_flag)
-      : StumpBatch(of, least, instruction_set, bits, stop_flag, false) {}
+  // With `every_view`, stumps that divide rows alike by several views of a column are all found.
+  StumpFinder(const Table& of, const Minimum& least, int instruction_set, int bits, const std::atomic<int>& stop_flag,
+              const ColumnViews& views, bool every_view = false)
+      : StumpBatch(of, least, instruction_set, bits, stop_flag, false),
+        views_(views),
+        repeated_(views),
+        every_view_(every_view) {}
 
   void begin(Rows& rows);
   std::size_t room() const { return static_cast<std::size_t>(kernels->lanes); }
@@ -51,6 +57,7 @@ class StumpFinder : private StumpBatch {
   void measure(Rows& rows, const std::vector<StumpsWanted>& wanted);
   void add_up(Rows& rows, u32 feature);
   static void pass_on(StumpWish& wish);
+  std::size_t without_repeated(StumpHit* hits, std::size_t n) const;
 
   struct Asked : StumpWish {
     StumpFinder* finder;
@@ -58,6 +65,9 @@ class StumpFinder : private StumpBatch {
     u32 feature;
   };
   Asked asked_{};
+  const ColumnViews& views_;
+  RepeatedStumps repeated_;
+  const bool every_view_;
   std::vector<StumpHit> hits_;
   std::vector<std::array<Side, 2>> sides_;
   std::vector<u32> ends_, n_ends_, words_;  // of all features; ends where values differ

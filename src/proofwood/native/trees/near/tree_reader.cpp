@@ -42,7 +42,7 @@ NodeTest test_at(const Rows& rows, u32 feature, u32 position) {
 OpenTrees::OpenTrees(NearSearch& search, const std::atomic<int>& stop)
     : search_(search),
       finder_(search.table(), search.minimum(), search.solver().shared.settings.isa,
-              search.solver().shared.settings.lane_bits, stop) {}
+              search.solver().shared.settings.lane_bits, stop, search.views()) {}
 
 bool OpenTrees::begin(Rows& rows, i64 budget, const EdgeTrees& trees) {
   rows_ = &rows;

@@ -1,0 +1,93 @@
+"""The part of a report that says whether other trees are as good: decisions/0099-near-optimal-trees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from proofwood.language import gettext, number
+from proofwood.near_optimal import ColumnShares, NearOptimalTrees
+from proofwood.near_optimal.picture import joined
+from proofwood.near_optimal.trees import MOST_TRIED
+from proofwood.report import charts
+from proofwood.report.words import Words, and_all
+from proofwood.result import figure
+from proofwood.show.labels import percent
+
+MOST_COLUMNS = 12
+"""The most columns that the picture shows: those that most trees test."""
+MOST_COSTS = 10
+"""The most costs that have a bar each."""
+MOST_WRITTEN = 10**9
+"""From here on, numbers of trees have a power of ten."""
+
+
+def near_parts(near: NearOptimalTrees | None, words: Words, tested: Sequence[int]) -> dict[str, Any] | None:
+    """What the part says, by name; None without a set.
+
+    Parameters
+    ----------
+    near : the set
+    words : names of the model's columns
+    tested : indices of the columns that the model tests
+    """
+    if near is None:
+        return None
+    (used, unknown), shares, undecided = near.used_by_all(), near.importance(), near.undecided()
+    names = list(getattr(near.optimum, "feature_names_in_", ()))
+    place = {name: names.index(name) if names else int(name) for name in near.columns}
+    different = near.distinct()
+    least = (lambda text: text) if undecided.exact else (lambda text: gettext("at least %(n)s", n=text))
+    return {
+        "count": near.count_in_words(),
+        "slack": number(figure(near.slack)),
+        "best": number(figure(near.optimum.objective_)),
+        "unit": gettext(near.optimum.result_.unit),
+        "depth": near.optimum.max_depth,
+        "distinct": _different(near, different),
+        "used": and_all([words.name(place[name]) for name in used]),
+        "n_used": len(used),
+        "unknown": and_all([words.name(place[name]) for name in unknown]),
+        "settled": undecided.exact,
+        "columns": _columns(shares, place, words, tested),
+        "left_out": number(f"{max(0, len(shares) - MOST_COLUMNS):,}") if len(shares) > MOST_COLUMNS else "",
+        "costs": _costs(near),
+        "undecided": least(percent(undecided.share)),
+        "rows": least(number(f"{undecided.rows:,}")),
+        "of": number(f"{undecided.of:,}"),
+    }
+
+
+def _costs(near: NearOptimalTrees) -> list[dict[str, Any]]:
+    """How many trees cost how much; neighbours are added up under the greater cost."""
+    counts = joined(near.counts, MOST_COSTS)
+    most = max(counts.values(), default=1)
+    return [
+        {
+            "name": number(figure(cost)),
+            "svg": charts.bar_line(trees / most, 0.0, 0.0, 1.0),
+            "text": number(f"{trees:,}" if trees < MOST_WRITTEN else f"{float(trees):.2e}"),
+        }
+        for cost, trees in counts.items()
+    ]
+
+
+def _different(near: NearOptimalTrees, different: int) -> str:
+    n = number(f"{different:,}")
+    if near.count <= MOST_TRIED:
+        return gettext("They give %(n)s different predictions of the training rows.", n=n)
+    first = number(f"{MOST_TRIED:,}")
+    return gettext("The first %(first)s give %(n)s different predictions of the training rows.", first=first, n=n)
+
+
+def _columns(shares: ColumnShares, place: dict[Any, int], words: Words, tested: Sequence[int]) -> list[dict[str, Any]]:
+    """The columns with the share of the trees that test them."""
+    return [
+        {
+            "name": words.name(place[name]),
+            "svg": charts.bar_line(share, 0.0, 0.0, 1.0),
+            "text": percent(share) if shares.exact else gettext("at least %(n)s", n=percent(share)),
+            "here": place[name] in tested,
+        }
+        for name, share in list(shares.items())[:MOST_COLUMNS]
+    ]

@@ -1,0 +1,75 @@
+"""``proofwood near``: all trees that are nearly as good, on the command line."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from proofwood import near_optimal_trees
+from tests.command_line import failed, worked
+from tests.interface.test_cli_json import answer
+
+GIVEN = ("--target", "decision", "--max-depth", 2, "--slack", 3)
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    path = tmp_path_factory.mktemp("near") / "credit.csv"
+    worked("data", "credit", "--out", path)
+    purpose = pl.Series(["car", "house", None, "other"])
+    X = pl.read_csv(path)
+    X = X.with_columns(purpose[X["purpose"].cast(pl.Int64) % 4].alias("purpose"))
+    X.with_columns(pl.when(X["income"] % 7 != 0).then("income").alias("income")).write_csv(path)
+    return path
+
+
+def test_a_table_with_gaps_and_text(table):
+    text = worked("near", table, *GIVEN, "--without", "debts", "--list", 1)
+    lines = text.splitlines()
+    X = pl.read_csv(table)
+    near = near_optimal_trees(X.drop("decision"), X["decision"], max_depth=2, slack=3)
+    assert lines[0] == near.summary().splitlines()[0]
+    assert "  100.00% test debts" in lines
+    assert f"{near.distinct()} different predictions of the training rows" in lines
+    undecided = near.undecided()
+    assert f"{undecided.rows} of {undecided.of:,} training rows get more than one class" in lines
+    assert str(near.without("debts")) in lines
+    assert text.rstrip().endswith(near[0].classifier.export_text().rstrip())
+
+
+def test_json(table):
+    found = answer("near", table, *GIVEN, "--without", "debts", "--without", "purpose", "--list", 2, "--sample", 3)
+    assert found["exact"]
+    assert found["count"] == sum(one["trees"] for one in found["counts"])
+    assert [one["column"] for one in found["without"]] == ["debts", "purpose"]
+    assert [one["possible"] for one in found["without"]] == [False, True]
+    assert [tree["number"] for tree in found["trees"]][:2] == [0, 1]
+    assert len(found["trees"]) == 5
+    assert found["trees"][0]["objective"] == found["optimum"]
+    assert all(one["share"] == one["share_at_most"] for one in found["importance"])
+    again = answer("near", table, *GIVEN, "--sample", 3)
+    assert again["trees"] == found["trees"][2:]
+
+
+@pytest.mark.needs("matplotlib")
+def test_the_picture(table, tmp_path):
+    assert "trees within 3 of the optimum" in worked("near", table, *GIVEN, "--plot", tmp_path / "near.svg")
+    assert "<svg" in (tmp_path / "near.svg").read_text()
+
+
+def test_a_report_has_the_part(table, tmp_path):
+    given = ("--target", "decision")
+    worked("fit", table, *given, "--max-depth", 1, "--out", tmp_path / "tree.json")
+    worked("report", tmp_path / "tree.json", table, *given, "--near-optimal", 0, "--out", tmp_path / "r.html")
+    assert "Are other trees as good?" in (tmp_path / "r.html").read_text()
+    wrong = failed("report", tmp_path / "tree.json", table, *given, "--near-optimal", "x", "--out", tmp_path / "n.html")
+    assert "--near-optimal 'x': expected a number of errors" in wrong
+
+
+def test_mistakes(table):
+    assert "--slack 'much': expected a number of errors" in failed("near", table, *GIVEN[:4], "--slack", "much")
+    assert "--list -1: expected a number of trees, from 0" in failed("near", table, *GIVEN, "--list", -1)
+    assert "no column 'debt' in the table" in failed("near", table, *GIVEN, "--without", "debt")
+    assert "--max-depth 4: near-optimal trees are counted up to a depth of 3" in failed(
+        "near", table, "--target", "decision", "--max-depth", 4
+    )

@@ -1,0 +1,87 @@
+"""The part of a report that says whether other trees are as good."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from proofwood import OptimalBDDClassifier, OptimalTreeClassifier, near_optimal_trees, write_report
+from proofwood.exceptions import DataWarning, OptimalityWarning
+from proofwood.near_optimal import NearOptimalTrees
+from tests.unit.report.test_report import Page
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({"age": rng.integers(20, 60, 90) * 1.0, "site": rng.choice(["north", "south", "west"], 90)})
+    X["income"] = np.where(rng.random(90) < 0.2, np.nan, rng.integers(1, 9, 90))
+    return X, (X["age"] > 40) ^ (X["site"] == "west") ^ (rng.random(90) < 0.1)
+
+
+@pytest.fixture(scope="module")
+def tree(rows):
+    return OptimalTreeClassifier(2, alpha=0.01).fit(*rows)
+
+
+def section(path):
+    text = path.read_text()
+    start = text.index('<section id="near"')
+    return Page(text[start : text.index("</section>", start)]).text
+
+
+def test_it_says_what_the_set_says(tree, rows, tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        write_report(tree, tmp_path / "r.html", *rows, near_optimal=1)
+        near = near_optimal_trees(*rows, max_depth=2, alpha=0.01, slack=1)
+    text, undecided = section(tmp_path / "r.html"), near.undecided()
+    assert f"{near.count} trees up to a depth of 2 cost at most 1 more than the best one, which costs" in text
+    assert f"They give {near.distinct()} different predictions" in text
+    assert f"from some of these trees: {undecided.rows} of 90." in text
+    assert "Each other row gets the same class" in text
+    used = near.always_used()
+    assert used
+    assert f"All of them test {' and '.join(used)}: no tree of this depth" in text
+    assert '<a href="#near">' in (tmp_path / "r.html").read_text()
+    write_report(tree, tmp_path / "given.html", *rows, near_optimal=near)
+    assert section(tmp_path / "given.html") == text
+    write_report(tree, tmp_path / "none.html", *rows)
+    assert 'id="near"' not in (tmp_path / "none.html").read_text()
+
+
+def test_a_limit_is_told(tree, rows, tmp_path, monkeypatch):
+    near = near_optimal_trees(*rows, max_depth=2, alpha=0.01, slack=0)
+    monkeypatch.setattr(NearOptimalTrees, "used_by_all", lambda self: ((), ("age",)))
+    write_report(tree, tmp_path / "r.html", *rows, near_optimal=near)
+    text = section(tmp_path / "r.html")
+    assert "A limit left open whether all of them test age." in text
+    assert "No column is in all of them" not in text
+
+
+def test_german(tree, rows, tmp_path):
+    write_report(tree, tmp_path / "r.html", *rows, near_optimal=0, language="de")
+    text = section(tmp_path / "r.html")
+    assert text.startswith("Sind andere Bäume ebenso gut?")
+    assert "(Fehler + Preis der Blätter)" in text
+    assert " trees" not in text
+
+
+def test_other_models_and_sets_are_refused(tree, rows, tmp_path):
+    X, y = rows
+    with pytest.raises(ValueError, match="OptimalBDDClassifier"):
+        write_report(OptimalBDDClassifier(1).fit(X, y), tmp_path / "r.html", X, y, near_optimal=1)
+    other = near_optimal_trees(X.rename(columns={"age": "years"}), y, max_depth=1, slack=0)
+    with pytest.raises(ValueError, match="other columns or classes"):
+        write_report(tree, tmp_path / "r.html", X, y, near_optimal=other)
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_a_part_is_told_as_such(tree, rows, tmp_path):
+    near = near_optimal_trees(*rows, max_depth=2, alpha=0.01, slack=0)
+    near.time_limit = 0.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OptimalityWarning)
+        write_report(tree, tmp_path / "r.html", *rows, near_optimal=near)
+    assert "Each other row gets the same class" not in section(tmp_path / "r.html") or near.undecided().exact
