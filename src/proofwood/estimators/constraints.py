@@ -209,6 +209,8 @@ class FairnessConstraint(Constraint):
         if isinstance(self.groups, Iterable) and not isinstance(self.groups, (str, bytes)):
             values = [value.item() if isinstance(value, np.generic) else value for value in self.groups]
             object.__setattr__(self, "groups", tuple(values))  # a tuple can be compared and hashed
+        if isinstance(self.pos_label, np.generic):  # files hold plain labels, and ``repr`` is a name there
+            object.__setattr__(self, "pos_label", self.pos_label.item())
 
     def __repr__(self) -> str:
         arguments = [] if self.groups is None else [repr(self.groups)]
