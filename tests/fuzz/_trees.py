@@ -91,15 +91,18 @@ class Trees:
 
     Parameters
     ----------
-    case : the table, with labels, weights and what leaves must hold
+    case : the table, with labels, weights and what leaves must hold; a row without a label counts, and has no weight
     balanced : whether classes have the same weight in all
     """
 
     def __init__(self, case: Case, *, balanced: bool = False) -> None:
-        weights = targets.exact(case.weights, len(case.X))
-        self.kept = frozenset(i for i, weight in enumerate(weights) if weight > 0)
-        self.labels = sorted({case.y[i] for i in self.kept})
-        self.codes = [self.labels.index(one) if one in self.labels else -1 for one in case.y]
+        weights = targets.exact(case.weights, len(case.y))
+        held_rows = [i for i, weight in enumerate(weights) if weight > 0]
+        more = range(len(case.y), len(case.X))
+        self.kept = frozenset([*held_rows, *more])
+        self.labels = sorted({case.y[i] for i in held_rows})
+        self.codes = [self.labels.index(one) if one in self.labels else -1 for one in case.y] + [-1] * len(more)
+        weights += [Fraction(0)] * len(more)
         held = [sum(w for w, c in zip(weights, self.codes, strict=True) if c == k) for k in range(len(self.labels))]
         if balanced:
             whole = sum(held, Fraction(0)) / len(held)
