@@ -71,11 +71,12 @@ def order(rng: np.random.Generator, counts: Counter[str]) -> None:
     n = len(X)
     options = {**_trees.limits(rng), "max_depth": depth, "alpha": float(rng.choice([0, 0, 0.05, 1 / 3]))}
     options |= {"min_samples_leaf": int(rng.choice([1, 1, 2])), "max_gap": [0, 0, 0, 1, 0.1][int(rng.integers(5))]}
+    options["criterion"] = str(rng.choice(["errors", "errors", "balanced_accuracy"]))
     signs = rng.integers(-1, 2, X.shape[1]).tolist()
     options["monotonic_cst"] = signs if rng.random() < 0.5 else dict(zip(X.columns, signs, strict=True))
     case = _trees.classifier("order", X, two_classes(rng, n), weights_of(rng, n), options)
     with _records.about(case):
-        trees = Trees(case)
+        trees = Trees(case, balanced=options["criterion"] == "balanced_accuracy")
         kept = sorted(trees.kept)
         used = [j for j in range(X.shape[1]) if X.iloc[kept, j].nunique() > 1]  # the others are left out
         ranks = ranks_of(X.to_numpy()[kept]) if kept else np.zeros((0, 1))
@@ -129,6 +130,7 @@ def table_of_groups(rng: np.random.Generator, kind: str) -> tuple[Case, Any]:
     options = {**_trees.limits(rng), "max_depth": int(rng.choice([0, 1, 2, 2, 3]))}
     options["alpha"] = float(rng.choice([0, 0, 0.05, 0.125]))
     options["min_samples_leaf"] = int(rng.choice([1, 1, 2]))
+    options["criterion"] = str(rng.choice(["errors"] * 4 + ["balanced_accuracy"]))
     X = _trees.table(rng, n)
     groups = rng.permutation(np.concatenate([np.arange(2), rng.integers(0, rng.integers(2, 4), n)])[:n])
     return _trees.classifier(kind, X, two_classes(rng, n), weights_of(rng, n), options), np.array(["f", "m", "x"])[
@@ -164,7 +166,7 @@ def rates(rng: np.random.Generator, counts: Counter[str]) -> None:
     name, ratio = str(rng.choice(list(RATES))), float(rng.choice([0.5, 0.8, 0.9, 1.0]))
     ask_fairest = rng.random() < 0.5
     with _records.about((str(case), name, ratio, ask_fairest)):
-        trees = Trees(case)
+        trees = Trees(case, balanced=case.options["criterion"] == "balanced_accuracy")
         labels = trees.labels
         if len(labels) < 2:
             counts["one class"] += 1
