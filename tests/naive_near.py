@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from naive import Rows, leaf, splits
 from proofwood.model.node_table import NodeTable
 from proofwood.problem.tree import TreeProblem
+from tests.naive import Rows, leaf, splits
 
 Tree: TypeAlias = "tuple[()] | tuple[int, Rows, Tree, Tree]"
 

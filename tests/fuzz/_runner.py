@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from importlib import import_module, metadata
 from pathlib import Path
 
+import proofwood
 from tests.fuzz._records import VARIABLE
 
 GRACE = 120.0
@@ -195,7 +196,7 @@ def _machine() -> str:
 
 
 def _versions() -> str:
-    found = [f"Python {platform.python_version()}", f"proofwood {metadata.version('proofwood')}{_commit()}"]
+    found = [f"Python {platform.python_version()}", f"proofwood {proofwood.__version__}{_commit()}"]
     for package in PACKAGES:
         with suppress(metadata.PackageNotFoundError):
             found.append(f"{package} {metadata.version(package)}")

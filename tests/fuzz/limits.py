@@ -35,6 +35,22 @@ LEARNERS: tuple[tuple[str, type, dict[str, tuple[Any, ...]]], ...] = (
         OptimalTreeClassifier,
         {"max_depth": (0, 1, 2, 3, 4), "alpha": (0.0, 0.01), "min_samples_leaf": (1, 5), "max_gap": (0, 2, 0.01)},
     ),
+    ("tree, any depth", OptimalTreeClassifier, {"max_depth": (None,), "alpha": (0.002, 0.01, 0.1)}),
+    (
+        "tree, leaves",
+        OptimalTreeClassifier,
+        {"max_leaf_nodes": (1, 3, 6, 9), "max_depth": (None, 3, 4), "min_samples_leaf": (1, 5)},
+    ),
+    (
+        "tree, two classes",
+        OptimalTreeClassifier,
+        {"criterion": ("f1", "jaccard"), "pos_label": (1,), "max_depth": (1, 2, 3, 4)},
+    ),
+    (
+        "tree, order",
+        OptimalTreeClassifier,
+        {"monotonic_cst": (1, -1), "max_depth": (1, 2, 3, 4), "alpha": (0.0, 0.01)},
+    ),
     (
         "minimal",
         MinimalTreeClassifier,
@@ -96,6 +112,9 @@ LEARNERS: tuple[tuple[str, type, dict[str, tuple[Any, ...]]], ...] = (
     ),
 )
 
+NUMBERS = ("tree", "tree, order", "diagram, oblique")
+"""Learners that take numbers alone, or are tried with them alone."""
+
 
 @dataclass
 class Outcome:
@@ -135,6 +154,8 @@ def warm() -> None:
     for _, learner, choices in LEARNERS:
         for engine in choices.get("engine", (None,)):
             parameters = {key: values[0] for key, values in choices.items() if key != "engine"}
+            if "monotonic_cst" in parameters:
+                parameters["monotonic_cst"] = [parameters["monotonic_cst"]]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 learner(**parameters, **({} if engine is None else {"engine": engine}), time_limit=5.0).fit(X, y)
@@ -191,7 +212,7 @@ def check(outcome: Outcome, X: Any, y: np.ndarray, weights: Any) -> None:
     check_events(outcome.events)
     fitted = outcome.estimator
     if fitted is None:
-        permitted = ("TimeoutError", "KeyboardInterrupt", "DataError: ")
+        permitted = ("TimeoutError", "KeyboardInterrupt", "DataError: ", "ValueError: criterion=")  # of one class
         assert outcome.raised.startswith(permitted), outcome.raised
         return
     result = fitted.result_
@@ -230,8 +251,12 @@ def one_case(number: int) -> Counter[str]:
     warm()
     rng = np.random.default_rng(number)
     name, learner, choices = LEARNERS[int(rng.integers(len(LEARNERS)))]
-    X, y = random_table(rng, numbers=name in ("tree", "diagram, oblique"))
+    X, y = random_table(rng, numbers=name in NUMBERS)
     parameters = {key: values[int(rng.integers(len(values)))] for key, values in choices.items()}
+    if name in ("tree, two classes", "tree, order"):
+        y = np.minimum(y, 1)
+    if name == "tree, order":
+        parameters["monotonic_cst"] = [parameters["monotonic_cst"]] * X.shape[1]
     if name == "minimal":
         parameters["on_conflict"] = "majority"
     parameters["time_limit"] = float(10 ** rng.uniform(-3, 0))

@@ -371,6 +371,8 @@ def check(case: Case, rng: np.random.Generator, counts: Counter[str]) -> None:
         counts["counted"] += 1
         compare(case, model, *least_cost(case, kept, told))
     again(case, model, rng)
+    if case.options["max_gap"] == 0 and rng.random() < 0.3:
+        other_threads(case, model)
     if case.kind == "policy" and not case.options["alpha"]:
         value, bound = model.value_, model.value_bound_
         require(value <= bound, f"value {value!r} above its bound {bound!r}")
@@ -391,7 +393,7 @@ def compare(case: Case, model: Any, alone: Fraction, best: Fraction) -> None:
 
 
 def again(case: Case, model: Any, rng: np.random.Generator) -> None:
-    """The same model from a file, from a pickle, with other threads, and from its export."""
+    """The same model from a file, from a pickle, and from its export."""
     new = case.X.iloc[rng.integers(0, len(case.X), 20)].reset_index(drop=True)
     said = model.predict(new)
     with tempfile.TemporaryDirectory() as folder:
@@ -408,10 +410,13 @@ def again(case: Case, model: Any, rng: np.random.Generator) -> None:
     rows = new.astype(object).where(new.notna(), None).to_dict("records")
     exported = [scope["predict"](row) for row in rows]
     require(exported == said.tolist(), f"exported {exported}, predicted {said.tolist()}")
-    if case.options["max_gap"] == 0 and rng.random() < 0.3:
-        other = case.fitted(n_jobs=2)
-        require(other.model_ == model.model_, "another model with two threads")
-        require(other.objective_ == model.objective_, "another objective with two threads")
+
+
+def other_threads(case: Case, model: Any) -> None:
+    """The same model with two threads."""
+    other = case.fitted(n_jobs=2)
+    require(other.model_ == model.model_, "another model with two threads")
+    require(other.objective_ == model.objective_, "another objective with two threads")
 
 
 def limited(case: Case, rng: np.random.Generator, counts: Counter[str]) -> None:

@@ -327,6 +327,21 @@ def test_diagrams_of_every_kind_go_on(tmp_path: Path, more: dict[str, Any]) -> N
     same(OptimalBDDClassifier(**settings, checkpoint=path).fit(X, y), plain)
 
 
+@pytest.mark.filterwarnings("ignore::proofwood.OptimalityWarning")
+def test_a_diagram_with_a_price_is_no_worse_with_less_time(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(500, 5))
+    y = (X[:, 0] + X[:, 1] * rng.normal(size=500) > 0).astype(int)
+    longer, shorter = (
+        OptimalBDDClassifier(3, alpha=0.01, time_limit=limit, checkpoint=tmp_path / "search").fit(X, y)
+        for limit in (0.5, 0.01)
+    )
+    assert longer.lower_bound_ > 0  # else the table shows nothing
+    assert shorter.lower_bound_ >= longer.lower_bound_
+    assert shorter.objective_ <= longer.objective_
+    assert shorter.recount(X, y) == shorter.objective_
+
+
 def test_a_saved_model_names_no_checkpoint(tmp_path: Path) -> None:
     path = tmp_path / "checkpoint"
     OptimalTreeClassifier(checkpoint=path).fit(*small()).save(tmp_path / "model.json")

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from types import ModuleType
 
 import numpy as np
 import pytest
 
-from tests.fuzz import explanations, learners, targets
+from tests.fuzz import (
+    asked,
+    conditions,
+    explanations,
+    in_parts,
+    known_bounds,
+    learners,
+    near_sets,
+    refits,
+    sizes,
+    targets,
+)
 
 
 def test_cases_of_the_campaign_hold() -> None:
@@ -26,6 +38,25 @@ def test_cases_of_every_target_hold() -> None:
         told += targets.one_case(number)
     assert all(told[kind] for kind in targets.KINDS)
     assert told["counted"] >= 10
+
+
+@pytest.mark.parametrize(
+    ("part", "seen"),
+    [
+        (asked, ("flip optimal", "carry feasible", "population")),
+        (conditions, ("order optimal", "EqualOpportunity optimal", "fairest optimal", "f1 optimal")),
+        (in_parts, ("optimal, at once",)),
+        (known_bounds, ("perfect optimal",)),
+        (near_sets, ("exact", "trees")),
+        (refits, ("max_depth monotonic_cst", "beta criterion max_depth pos_label")),
+        (sizes, ("any depth optimal", "few leaves optimal", "leaves optimal")),
+    ],
+)
+def test_cases_of_trees_hold(part: ModuleType, seen: tuple[str, ...]) -> None:
+    told: Counter[str] = Counter()
+    for number in range(102, 116):
+        told += part.one_case(number)
+    assert all(told[name] for name in seen), told
 
 
 @pytest.mark.parametrize(

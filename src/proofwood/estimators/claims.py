@@ -299,7 +299,8 @@ def _require_status(estimator: ProvedLearner[Any]) -> None:
     if result.status is Status.WITHIN_GAP and not _asks_least_weight(estimator):
         table, allowed = estimator.model_, getattr(estimator, "max_gap", 0)
         alone = _alone(table)
-        share = allowed * alone if isinstance(allowed, float) else min(allowed, alone)
+        permitted = estimator._permitted_gap()
+        share = permitted if isinstance(allowed, float) else min(permitted, alone)
         rounding = ROUNDING_SHARE * (max(alone, 1.0) if table.loss is None else alone)
         if table.loss is not None and alone <= SMALL_SHARE * _total(table) * _size(result.unit, table):
             rounding = alone  # rounding of weights and numbers may leave all of it; texts say how much is left

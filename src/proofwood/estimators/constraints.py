@@ -181,6 +181,9 @@ class MinSamples(Constraint):
 class FairnessConstraint(Constraint):
     r"""For every two groups, the rate of each is at least ``ratio`` times the rate of the other.
 
+    Rates count rows by their weights in the fit. So ``class_weight`` and ``criterion="balanced_accuracy"`` change the
+    shares of :class:`DemographicParity`: :meth:`measure` gives those of the rows as they are.
+
     With a ``penalty`` the rates may differ by more, at a price. Let :math:`W_g` be the weight of the rows of group
     :math:`g` that the rate counts, :math:`n_g` the weight of the counted rows that are predicted positive, :math:`\xi`
     the ratio, and :math:`W` the weight of all rows. For each kind of rate the objective (eq. 18) is then increased by
@@ -209,6 +212,8 @@ class FairnessConstraint(Constraint):
         if isinstance(self.groups, Iterable) and not isinstance(self.groups, (str, bytes)):
             values = [value.item() if isinstance(value, np.generic) else value for value in self.groups]
             object.__setattr__(self, "groups", tuple(values))  # a tuple can be compared and hashed
+        if isinstance(self.pos_label, np.generic):  # files hold plain labels, and ``repr`` is a name there
+            object.__setattr__(self, "pos_label", self.pos_label.item())
 
     def __repr__(self) -> str:
         arguments = [] if self.groups is None else [repr(self.groups)]

@@ -102,7 +102,7 @@ def require_ordered(learner: Any, given: ClassRows, schema: Schema) -> None:
 def ordered(posed: PosedTree, directions: tuple[int, ...]) -> PosedTree:
     """The problem with the order of classes."""
     problem, codes = posed.problem, posed.problem.classes
-    of_columns = tuple(directions[view.column] for view in posed.views.views) or directions
+    of_columns = tuple(directions[view.column] for view in posed.views.views)
     target = OrderedClasses(codes.codes, codes.n_classes, of_columns)
     return replace(posed, problem=replace(problem, target=target))
 

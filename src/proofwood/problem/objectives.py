@@ -538,6 +538,14 @@ def integer_weights(sample_weight: npt.ArrayLike | None, n_rows: int, *, as_floa
     return _rounded(weights, total)
 
 
+def in_floats(values: IntArray, unit: Fraction) -> FloatArray:
+    """``values`` times ``unit``, rounded once: 3 tenths are 0.3, and not 3 * 0.1."""
+    above, below = unit.as_integer_ratio()
+    if below <= 10**MOST_DIGITS and float(below) == below and int(values.max(initial=0)) * above < LARGEST_TOTAL:
+        return np.asarray(values * float(above) / float(below))
+    return np.asarray(values * float(unit))  # else the unit is a power of two, and nothing is rounded
+
+
 def _as_whole_numbers(weights: FloatArray, total: Fraction) -> tuple[IntArray, Fraction] | None:
     if total >= LARGEST_TOTAL:
         return None

@@ -25,7 +25,7 @@ from proofwood.model.evaluate import predict
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import refresh
 from proofwood.model.sums import exact_sums
-from proofwood.problem.objectives import Rounding, integer_weights
+from proofwood.problem.objectives import Rounding, in_floats, integer_weights
 
 RankArray = npt.NDArray[np.int32]
 CELL_BYTES = 16
@@ -379,7 +379,7 @@ class RankedRows:
     @property
     def real_weights(self) -> FloatArray:
         """(n_rows,) real weights as float64."""
-        return np.asarray(self.weights * float(self.unit)) if self.rounding is None else self.rounding.weights
+        return in_floats(self.weights, self.unit) if self.rounding is None else self.rounding.weights
 
     def refresh(self, table: NodeTable, *, relabel: bool = False) -> NodeTable:
         """A copy of ``table``, a model over the tests; its nodes have the weights and row counts of these rows."""

@@ -15,7 +15,15 @@ from proofwood.hints import parameter
 from proofwood.model.evaluate import apply
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 from proofwood.model.sums import exact_sums, holds_nan
-from proofwood.problem.objectives import IntegerWeights, Rounding, SumCost, TreeCost, integer_weights, share_of
+from proofwood.problem.objectives import (
+    IntegerWeights,
+    Rounding,
+    SumCost,
+    TreeCost,
+    in_floats,
+    integer_weights,
+    share_of,
+)
 from proofwood.problem.ranked import require_time
 from proofwood.problem.targets import Classes, RoundedTarget, SumTarget, Target
 
@@ -294,7 +302,7 @@ class TreeProblem:
     @property
     def real_weights(self) -> FloatArray:
         """(n_rows,) real weights as float64."""
-        return np.asarray(self.weights * float(self.cost.unit)) if self.rounding is None else self.rounding.weights
+        return in_floats(self.weights, self.cost.unit) if self.rounding is None else self.rounding.weights
 
     def integer_cost(self, table: NodeTable) -> int:
         """Cost of ``table`` in the integer unit of ``cost``, counted from the model itself, without an engine."""

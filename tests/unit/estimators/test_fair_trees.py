@@ -86,6 +86,17 @@ def test_saved_trees_keep_their_constraints(tmp_path: Path) -> None:
         load(tmp_path / "forged.json", check=False)
 
 
+@pytest.mark.parametrize("labels", [[0, 1], ["no", "yes"]])
+def test_a_label_of_numpy_is_saved_as_a_plain_one(labels: Any, tmp_path: Path) -> None:
+    X, y = people()
+    given = np.asarray(labels)[(np.asarray(y) == np.unique(y)[1]).astype(int)]
+    asked = DemographicParity("sex", ratio=0.9, pos_label=given.max() if labels[1] == 1 else np.unique(given)[1])
+    assert repr(asked) == f"DemographicParity('sex', ratio=0.9, pos_label={labels[1]!r})"
+    tree = OptimalTreeClassifier(max_depth=2, constraints=[asked]).fit(X, given)
+    tree.save(tmp_path / "tree.json")
+    assert load(tmp_path / "tree.json").fairness_ == tree.fairness_
+
+
 def test_the_report_says_the_limit(tmp_path: Path) -> None:
     X, y = people()
     tree = OptimalTreeClassifier(max_depth=2, constraints=DemographicParity("sex", ratio=0.9)).fit(X, y)

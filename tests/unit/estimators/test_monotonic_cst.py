@@ -49,6 +49,13 @@ def test_the_class_follows_the_columns() -> None:
             assert not np.any((tree.predict(X) == "paid") & (tree.predict(moved) == "default"))
 
 
+@pytest.mark.filterwarnings("ignore::proofwood.DataWarning")
+def test_an_order_of_columns_that_are_all_left_out() -> None:
+    tree = OptimalTreeClassifier(max_depth=2, monotonic_cst=[1, -1]).fit(np.ones((5, 2)), [0, 1, 1, 0, 1])
+    assert tree.status_ == "optimal"
+    assert (tree.objective_, tree.get_n_leaves()) == (2, 1)
+
+
 def test_names_and_lists_say_the_same() -> None:
     X, y = applicants(120)
     by_name = OptimalTreeClassifier(max_depth=2, monotonic_cst=ORDER).fit(X, y)

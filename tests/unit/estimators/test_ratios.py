@@ -151,6 +151,16 @@ def test_a_permitted_gap_is_one_of_the_measure(rows: Any) -> None:
     assert "within the permitted gap" in tree.summary() or tree.status_ is Status.OPTIMAL
 
 
+def test_a_gap_of_the_measure_is_saved(tmp_path: Any) -> None:
+    """The permitted gap is a difference of the measure, and no share of what a single leaf costs."""
+    X, y = np.array([[1.0], [3], [1], [0], [1], [3]]), [1, 1, 0, 1, 1, 0]
+    tree = OptimalTreeClassifier(1, criterion="f_beta", beta=0.5, max_gap=0.05).fit(X, y)
+    assert tree.status_ is Status.WITHIN_GAP
+    assert float(tree.model_.loss[0]) * 0.05 < tree.gap_ <= 0.05  # else the table shows nothing
+    tree.save(tmp_path / "model.json")
+    assert load(tmp_path / "model.json").gap_ == tree.gap_
+
+
 def test_it_is_saved_and_says_what_it_is(rows: Any, tmp_path: Any) -> None:
     tree = OptimalTreeClassifier(2, criterion="f_beta", beta=0.5, pos_label="yes").fit(*rows)
     first, second = tree.summary().splitlines()[:2]

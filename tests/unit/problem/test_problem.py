@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofwood.problem.objectives import LARGEST_TOTAL, TreeCost, integer_weights
+from proofwood.problem.objectives import LARGEST_TOTAL, TreeCost, in_floats, integer_weights
 from proofwood.problem.tree import MAX_DEPTH, TreeProblem, check_depth, check_min_samples_leaf
 from tests.tables import stump
 
@@ -36,6 +36,16 @@ def test_fractions_of_small_denominators_are_exact(pairs):
     fractions = [Fraction(a, b) for a, b in pairs]
     weights, unit, _ = integer_weights([float(f) for f in fractions], len(fractions))
     assert [int(w) * unit for w in weights] == fractions
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [[0.2, 0.3, 0.7], [1.1, 2.2, 3.3], [1e-7, 3e-7], [1 / 3, 2 / 3], [5e-324, 3 * 5e-324], [2.0**900, 3.0 * 2.0**900]],
+)
+def test_whole_multiples_are_the_weights_again(weights: list[float]) -> None:
+    values, unit, rounding = integer_weights(np.array(weights), len(weights))
+    assert rounding is None
+    assert in_floats(values, unit).tolist() == weights
 
 
 def test_decimals_are_what_they_show():

@@ -35,6 +35,20 @@ def test_a_row_at_the_edge_is_cheaper_to_turn_than_one_far_from_it(fitted: Any) 
     assert (first.tree.status_, first.tree.lower_bound_) == (Status.FEASIBLE, 0.0)
 
 
+def test_rows_with_decimal_weights_are_those_of_the_fit() -> None:
+    """Sums of weights are rounded once, in the fit as in the count of rows that are given again."""
+    X, y, weights = (
+        np.array([0.36, 0.03, 0.29, 0.29, 0.36, 0.36])[:, np.newaxis],
+        [0, 0, 0, 0, 0, 1],
+        [2, 3, 3, 3, 7, 1],
+    )
+    tenths = np.array(weights) / 10
+    tree = OptimalTreeClassifier(2).fit(X, y, tenths)
+    (found,) = tree.flip_cost(X[:1], X, y, tenths)
+    (whole,) = OptimalTreeClassifier(2).fit(X, y, weights).flip_cost(X[:1], X, y, weights)
+    assert found.cost == whole.cost / 10 == 0.8
+
+
 def test_another_tree_that_is_as_good_costs_nothing() -> None:
     X = np.array([[0.0, 0.0], [1.0, 1.0]] * 5)
     y = [0, 1] * 5

@@ -9,18 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
+
 from proofwood.engines.bdd.cells import CellTable, diagram
 from proofwood.engines.bdd.priced import Cheapest, cheapest_diagram
 from proofwood.engines.bdd.subset.options import SubsetOptions
 from proofwood.engines.bdd.subset.search import best_subset, optimal_subsets
 from proofwood.engines.bdd.subset.tree_tests import bound_of_trees, seconds_for_bound
 from proofwood.engines.interrupts import ENDED, cause_of, completed, raise_ended
+from proofwood.engines.recorded import Recorded
 from proofwood.engines.run import BoundedRun, Clock
 from proofwood.parallel.search_file import SearchFile
 from proofwood.problem.bdd import BDDProblem
 from proofwood.problem.objectives import proof
 from proofwood.result import Limits, Part, Progress, Result, Stats, Status
 
+_KEPT = "price search"
+"""Name of this search in a checkpoint, which keeps its bound and its diagram for a run that has less time."""
 MAX_SETS = 10_000
 """The largest number of sets of tests that is listed for one size."""
 
@@ -31,7 +36,10 @@ def cheapest_over_sets(
     """Find the diagram of least cost. If the time ends first, return the best one so far with a valid bound."""
     stops: list[str] = []
     run = completed(lambda: _PricedRun(problem, clock, progress), stops)
+    kept = None if checkpoint is None else Recorded(checkpoint, _KEPT, ("bound", "best"))
     try:
+        for lower in () if kept is None else kept.rows["bound"]:
+            run.prove(lower)
         raise_ended(stops[0] if stops else None)
         run.changed()
         _bound_by_trees(run, checkpoint)
@@ -43,6 +51,8 @@ def cheapest_over_sets(
             run.close(size)
     except ENDED as error:
         run.leave_open(cause_of(error))
+    if kept is not None:
+        completed(lambda: run.keep(kept))
     return completed(run.result)
 
 
@@ -161,10 +171,25 @@ class _PricedRun(BoundedRun):
         """The cost of the best diagram and the bound, in the unit of the result."""
         return self.problem.cost.reported(self.upper, self.lower)
 
+    def keep(self, kept: Recorded) -> None:
+        """Take the diagram of an earlier run if it is better, and write the bound and the better one of both.
+
+        A diagram is kept as its tests, the classes of its cells, and its cost. It is looked at last, so that a search
+        that is completed ends in the same diagram as one that was never stopped.
+        """
+        for tests, labels, cost in kept.rows["best"]:
+            self.take(Cheapest(tuple(tests), np.array(labels), cost, 0, Status.FEASIBLE))
+        best = [list(self.best.tests), self.best.labels.tolist(), self.best.cost]
+        kept.keep({"bound": [self.bound], "best": [best]})
+
+    @property
+    def bound(self) -> int:
+        """What all diagrams cost at least, once no size is open."""
+        return max(self.lower, min([self.upper, *self._left]))
+
     def result(self) -> Result:
         """The result with the best diagram; its cost is counted again."""
-        problem, best = self.problem, self.best
-        lower = max(self.lower, min([self.upper, *self._left]))
+        problem, best, lower = self.problem, self.best, self.bound
         table = problem.rows.refresh(diagram(best.tests, best.labels, problem.rows.n_classes))
         if problem.integer_cost(table) != self.upper:
             raise AssertionError(
