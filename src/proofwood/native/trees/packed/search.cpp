@@ -57,7 +57,8 @@ void PackedSearch::run() {
   bool closed = settings.max_depth <= 2 || needs_no_split();
   int depth = 3;
   const bool deep = settings.any_depth || settings.max_depth >= kDeep;
-  if (!closed && deep && settings.rules.priced && settings.prices.leaf > 0 && PricedSearch::fits(table_, kernels_)) {
+  if (!closed && deep && settings.rules.priced && settings.prices.leaf > 0 && !table_.by_sums() &&
+      PricedSearch::fits(table_, kernels_)) {
     if (by_turns(shallow, depth) && settle_priced()) return;
     closed = depth == kClosed;
   }
