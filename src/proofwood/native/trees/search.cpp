@@ -109,7 +109,8 @@ void Search::run() {
       return counted(known->plan, depth, upper);
     });
   if (packed_) {
-    if (settings_.any_depth && !settings_.bound_only)
+    constexpr int kDeep = 5;  // from where costs by sums take long
+    if ((settings_.any_depth || (table_.by_sums() && settings_.max_depth >= kDeep)) && !settings_.bound_only)
       packed_->search_beside([this](double work) { look_beside(work); });
     packed_->run();
     beside_.reset();

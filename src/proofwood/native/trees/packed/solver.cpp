@@ -157,15 +157,37 @@ void Solver::evaluate_three(RowSet& rows, const Roots::Candidate& candidate, i64
     found.lower = kInfinite;
     return;
   }
+  u64 hashes[2][2];
+  const bool kept = table_.by_sums() && shared.settings.rules.cache;
+  if (kept && known_sides(rows, candidate.test, hashes, found)) return;
   const bool part_holds = stumps_->divide(rows, candidate.test);
   const i64 part = stumps_->least(Stumps::kPart), rest = stumps_->least(Stumps::kRest);
   found.holds = part_holds ? part : rest;
   found.fails = part_holds ? rest : part;
   found.lower = found.upper = part + rest + shared.settings.prices.leaf;
-  if (found.upper >= upper) return;
+  if (found.upper >= upper && (!kept || shared.stopped())) return;
   PlanPtr of_part = plan_of_two(rows, Stumps::kPart), of_rest = plan_of_two(rows, Stumps::kRest);
-  found.plan = part_holds ? plan_of(rows, candidate.test, std::move(of_part), std::move(of_rest))
-                          : plan_of(rows, candidate.test, std::move(of_rest), std::move(of_part));
+  if (!part_holds) std::swap(of_part, of_rest);
+  if (kept && !shared.stopped()) {
+    shared.cache.store(hashes[0], 2, Solution::exact(found.holds, of_part));
+    shared.cache.store(hashes[1], 2, Solution::exact(found.fails, of_rest));
+  }
+  if (found.upper < upper) found.plan = plan_of(rows, candidate.test, std::move(of_part), std::move(of_rest));
+}
+
+// Costs by sums take so long that both sides are looked up: of two tests, either may come first.
+bool Solver::known_sides(const RowSet& rows, u32 test, u64 (&hashes)[2][2], Roots::Found& found) {
+  rows.side_hash(table_, kernels_, test, true, hashes[0]);
+  for (const int word : {0, 1}) hashes[1][word] = rows.hash[word] - hashes[0][word];
+  const auto holds = shared.cache.find(hashes[0], 2);
+  const auto fails = holds && holds->lower == holds->upper ? shared.cache.find(hashes[1], 2) : std::nullopt;
+  if (!fails || fails->lower < fails->upper) return false;
+  ++counters[kCacheHits];
+  found.holds = holds->upper;
+  found.fails = fails->upper;
+  found.lower = found.upper = found.holds + found.fails + shared.settings.prices.leaf;
+  found.plan = plan_of(rows, test, holds->plan, fails->plan);
+  return true;
 }
 
 // The heavier side first, the other one with what is left.

@@ -63,6 +63,7 @@ class Solver {
   Solution one(RowSet& rows);
   Solution deep(RowSet& rows, int depth, i64 limit);
   void evaluate_three(RowSet& rows, const Roots::Candidate& candidate, i64 upper, Roots::Found& found);
+  bool known_sides(const RowSet& rows, u32 test, u64 (&hashes)[2][2], Roots::Found& found);
   void evaluate_deep(RowSet& rows, int depth, const Roots::Candidate& candidate, i64 cutoff, i64 upper,
                      Roots::Found& found);
   Roots& begin_roots(const RowSet& rows, int depth, i64 limit, i64 gap, i64 whole);
