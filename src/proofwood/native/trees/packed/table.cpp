@@ -20,7 +20,7 @@ constexpr std::size_t kMost = 1024;        // and up to which they do if no colu
 constexpr std::size_t kFewOfAColumn = 8;   //
 constexpr double kMostWork = 4e11;         // rows times pairs: more take the kernels about a second
 constexpr std::size_t kMostOfSums = 512;   // tests of a task by sums,
-constexpr u32 kFewValues = 3;              // whose columns have no more values,
+constexpr u32 kFewValues = 8;                        // whose columns have no more values,
 constexpr double kMostPairs = 1 << 21;     // and sums of pairs, which a thread keeps of three sets
 constexpr i64 kMostWeight = i64{1} << 29;  // cells are of 32 bits, and differences of sums must fit
 
@@ -138,10 +138,14 @@ void pack_rows(TestTable& packed, const Table& table) {
 
 // Sums of all rows are exact in any case; these are the limits of what is kept of pairs of tests.
 bool fits_sums(const Table& table, std::size_t n_tests) {
-  const auto few_values = [](const Ranks& ranks) { return ranks.n_values() <= kFewValues; };
+  u32 most = 0;  // values of a column; one with gaps has them below all others, or above
+  for (u32 f = 0; f < table.n_features; ++f) {
+    const bool gaps = table.low_view[f] != kNoView || table.high_view[f] != kNoView;
+    most = std::max(most, table.rank[f].n_values() - (gaps ? 1 : 0));
+  }
   const double pairs = static_cast<double>(table.sums.size()) * static_cast<double>(n_tests) *
                        static_cast<double>(n_tests);
-  return table.n_rows < 1u << 27 && n_tests <= kMostOfSums && pairs <= kMostPairs && std::all_of(table.rank.begin(), table.rank.end(), few_values);
+  return table.n_rows < 1u << 27 && n_tests <= kMostOfSums && pairs <= kMostPairs && most <= kFewValues;
 }
 
 void place_rows(TestTable& packed, const Table& table, bool minimum) {
