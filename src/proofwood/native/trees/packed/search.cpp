@@ -23,7 +23,10 @@ constexpr double kPause = 1.1;      // work of the search from one look at such 
 }  // namespace
 
 PackedSearch::PackedSearch(Shared& shared, TestTable table)
-    : shared_(shared), table_(std::move(table)), kernels_(*select_kernels(shared.settings.isa, table_.largest)), next_look_(kLong) {
+    : shared_(shared),
+      table_(std::move(table)),
+      kernels_(*select_kernels(shared.settings.isa, table_.largest)),
+      next_look_(kLong) {
   solvers_.push_back(std::make_unique<Solver>(shared_, table_, kernels_));
 }
 

@@ -234,9 +234,7 @@ std::optional<u32> Solver::first_root(RowSet& rows, int depth, i64 optimum, cons
   open(rows);
   if (depth == 1) {
     stumps_->count_single(rows);
-    for (u32 test = 0; test < rows.n_tests(); ++test)
-      if (stumps_->stump(test) == optimum) return test;
-    return std::nullopt;
+    return stumps_->first_stump(optimum);
   }
   if (depth <= 3) stumps_->count(rows);
   if (depth == 2) {

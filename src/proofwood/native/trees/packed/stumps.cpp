@@ -75,9 +75,15 @@ std::optional<u32> ClassStumps::best_stump(const std::vector<u32>& entries, cons
   return best;
 }
 
+std::optional<u32> ClassStumps::first_stump(i64 least) const {
+  for (u32 test = 0; test < of_[kWhole].n_tests; ++test)
+    if (stump(test) == least) return test;
+  return std::nullopt;
+}
+
 // Words of entries at `at`, group by group.
 Words ClassStumps::pack(const u32* row_bits, u32 n_tests, u32 stride, const std::vector<u32>& at,
-                   const std::vector<u32>& group) {
+                        const std::vector<u32>& group) {
   word_group_.assign(group.size(), 0);
   for (u32 g = 0; g < table_.n_groups(); ++g)
     word_group_[g + 1] = word_group_[g] + (group[g + 1] - group[g] + kWordRows - 1) / kWordRows;

@@ -35,8 +35,9 @@ class Stumps {
   virtual i64 leaf(Of of) const = 0;
   virtual i64 least(Of of) = 0;
   virtual void costs(Of of, std::vector<i64>& costs) = 0;
-  // Cost of the best stump of the whole; kInfinite if it is not permitted.
+  // Cost of a stump of the whole; kInfinite if it is not permitted. The first of the best ones, which cost so much:
   virtual i64 stump(u32 test) const = 0;
+  virtual std::optional<u32> first_stump(i64 least) const = 0;
 
   double work = 0;  // of the kernels, in steps of about a nanosecond
 };
@@ -66,6 +67,7 @@ class ClassStumps final : public Stumps {
   i64 least(Of of) override;
   void costs(Of of, std::vector<i64>& costs) override;
   i64 stump(u32 test) const override { return stump(of_[kWhole], test); }
+  std::optional<u32> first_stump(i64 least) const override;
 
  private:
   void note_work(const Words& words);

@@ -19,8 +19,9 @@ constexpr std::size_t kAlways = 400;       // tests up to which all pairs cost l
 constexpr std::size_t kMost = 1024;        // and up to which they do if no column has many of them
 constexpr std::size_t kFewOfAColumn = 8;   //
 constexpr double kMostWork = 4e11;         // rows times pairs: more take the kernels about a second
+// What was measured of sums: decisions/0105-sums-of-pairs.
 constexpr std::size_t kMostOfSums = 512;   // tests of a task by sums,
-constexpr u32 kFewValues = 8;                        // whose columns have no more values,
+constexpr u32 kFewValues = 8;              // whose columns have no more values,
 constexpr double kMostPairs = 1 << 21;     // and sums of pairs, which a thread keeps of three sets
 constexpr i64 kMostWeight = i64{1} << 29;  // cells are of 32 bits, and differences of sums must fit
 
@@ -143,8 +144,8 @@ bool fits_sums(const Table& table, std::size_t n_tests) {
     const bool gaps = table.low_view[f] != kNoView || table.high_view[f] != kNoView;
     most = std::max(most, table.rank[f].n_values() - (gaps ? 1 : 0));
   }
-  const double pairs = static_cast<double>(table.sums.size()) * static_cast<double>(n_tests) *
-                       static_cast<double>(n_tests);
+  const double pairs =
+      static_cast<double>(table.sums.size()) * static_cast<double>(n_tests) * static_cast<double>(n_tests);
   return table.n_rows < 1u << 27 && n_tests <= kMostOfSums && pairs <= kMostPairs && most <= kFewValues;
 }
 

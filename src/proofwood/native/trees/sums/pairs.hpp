@@ -1,5 +1,5 @@
-// Trees of depth two over packed tests for a task by sums: the sums of all pairs of tests, and from them the best stumps
-// on both sides of every test (docs/theory/optimal-trees.md, "Packed tests").
+// Trees of depth two over packed tests for a task by sums: the sums of all pairs of tests, and from them the best
+// stumps on both sides of every test (docs/theory/optimal-trees.md, "Packed tests").
 //
 //   pair (i, j): sums of the rows at which both hold      i holds, j fails: single i less the pair
 //   its row i is counted over those rows at which i holds, or fails, whichever are fewer
@@ -49,13 +49,11 @@ class PairStumps final : public packed::Stumps {
   void count_single(const packed::RowSet& rows) override {
     Counted& whole = of_[kWhole];
     reserve(whole, rows.n_tests(), rows.stride);
-    const typename Costs::Set set(rows.sums, zero_.zero);
-    for (int k = 0; k < T::kSums; ++k) whole.all[static_cast<std::size_t>(k)] = static_cast<double>(set.all[k]);
+    take_all(whole, rows.sums);
     if (limited_) {
       whole.all[T::kSums] = rows.counts.count;
       whole.all[T::kSums + 1] = static_cast<double>(rows.counts.mass);
     }
-    whole.own = set.own;
     gather(rows.n, [&](u32 i) { return rows.entry(i); });
     count_tests(whole, {rows.row_bits(), rows.stride / packed::kTogether, gathered_.data(), stride_},
                 first_rows(rows.n), rows.n);
@@ -101,22 +99,22 @@ class PairStumps final : public packed::Stumps {
   std::optional<u32> best_stump(const std::vector<u32>& entries, const std::vector<u32>&) override {
     Counted& part = of_[kPart];
     reserve(part, static_cast<u32>(table_.tests.size()), table_.stride);
-    std::vector<double> all(stride_, 0.0);
-    for (const u32 e : entries)
-      for (std::size_t k = 0; k < stride_; ++k) all[k] += numbers_[e * stride_ + k];
-    std::copy_n(all.begin(), n_sums_, part.all.begin());
-    part.own = whole_number([&](std::size_t limb) { return all[static_cast<std::size_t>(n_sums_) + limb]; });
+    RowSums raw;
+    raw.clear(T::kSums);
+    for (const u32 e : entries) raw.add(*table_.all, e);
+    take_all(part, raw);
+    if (limited_)
+      for (const u32 e : entries)
+        for (int k = T::kSums; k < n_sums_; ++k)
+          part.all[static_cast<std::size_t>(k)] += numbers_[e * stride_ + static_cast<std::size_t>(k)];
     count_tests(part, {table_.row_bits.data(), table_.stride / packed::kTogether, numbers_.data(), stride_},
                 entries.data(), static_cast<u32>(entries.size()));
-    std::optional<u32> best;
-    i64 least = leaf(kPart);
-    for (u32 test = 0; test < part.n_tests; ++test) {
-      const i64 cost = stump(part, test);
-      if (cost >= least) continue;
-      least = cost;
-      best = test;
-    }
-    return best;
+    const auto [test, cost] = best_stump(part);
+    return cost < leaf(kPart) ? std::optional(test) : std::nullopt;
+  }
+  std::optional<u32> first_stump(i64 least) const override {
+    const auto [test, cost] = best_stump(of_[kWhole]);
+    return cost == least ? std::optional(test) : std::nullopt;
   }
 
   bool permitted(u32 test) const override { return permitted(of_[kWhole], test); }
@@ -158,15 +156,14 @@ class PairStumps final : public packed::Stumps {
     u32 n_tests = 0, width = 0;
     std::vector<double> all;
     i128 own = 0;
+    typename Costs::Set alone;  // from its own zero; not of parts and rests
     double *pairs = nullptr, *single = nullptr, *state = nullptr;
     std::vector<Units> costs;  // of the tests as roots
     bool done = false;         // whether pairs were counted
     VectorBuffer pairs_memory, single_memory, state_memory;
 
     double sum(int k, u32 test) const { return single[static_cast<std::size_t>(k) * width + test]; }
-    double pair(int k, u32 i, u32 j) const {
-      return pairs[(static_cast<std::size_t>(k) * n_tests + i) * width + j];
-    }
+    double pair(int k, u32 i, u32 j) const { return pairs[(static_cast<std::size_t>(k) * n_tests + i) * width + j]; }
     std::size_t pairs_size(int n_sums) const { return static_cast<std::size_t>(n_sums) * n_tests * width; }
   };
 
@@ -197,8 +194,8 @@ class PairStumps final : public packed::Stumps {
       }
       i128 own = zero_.own_of(all, r);
       for (std::size_t limb = 0; limb < n_limbs_; ++limb, own >>= kLimbBits)
-        to[each + limb] = static_cast<double>(
-            static_cast<i64>(limb + 1 < n_limbs_ ? own & ((i128{1} << kLimbBits) - 1) : own));
+        to[each + limb] =
+            static_cast<double>(static_cast<i64>(limb + 1 < n_limbs_ ? own & ((i128{1} << kLimbBits) - 1) : own));
     }
     values_ = {nullptr, static_cast<double>(settings_.minimum.rows), static_cast<double>(settings_.minimum.mass),
                zero_.zero.rate, false};
@@ -225,6 +222,12 @@ class PairStumps final : public packed::Stumps {
   // ---- sums
 
   std::size_t n_singles() const { return stride_; }
+  void take_all(Counted& of, const RowSums& raw) const {
+    const typename Costs::Set set(raw, zero_.zero);
+    for (int k = 0; k < T::kSums; ++k) of.all[static_cast<std::size_t>(k)] = static_cast<double>(set.all[k]);
+    of.own = set.own;
+    of.alone = typename Costs::Set(raw);
+  }
   void reserve(Counted& of, u32 n_tests, u32 width) const {
     of.n_tests = n_tests;
     of.width = width;
@@ -337,9 +340,8 @@ class PairStumps final : public packed::Stumps {
 
   // Side 0 of a test has the rows at which it holds.
   Sums sums_of_side(const Counted& of, u32 test, int side) const {
-    return sums_of([&](int k) {
-      return side == 0 ? of.sum(k, test) : of.all[static_cast<std::size_t>(k)] - of.sum(k, test);
-    });
+    return sums_of(
+        [&](int k) { return side == 0 ? of.sum(k, test) : of.all[static_cast<std::size_t>(k)] - of.sum(k, test); });
   }
   OwnCost own_of_side(const Counted& of, u32 test, int side) const {
     return zero_.side(sums_of_side(of, test, side), own_where(of, test, side));
@@ -403,6 +405,36 @@ class PairStumps final : public packed::Stumps {
     const Sums all = sums_of([&](int k) { return of.all[static_cast<std::size_t>(k)]; });
     const i64 cost = task_.exactly(zero_.side(all, of.own), {low.data(), high.data()}, saved(low, high));
     return cost + settings_.prices.leaf;
+  }
+
+  // The first of the best stumps, as the search over thresholds chooses it: of those that save as much as the best one
+  // within rounding the first of least cost, for more may cost as many units.
+  std::pair<u32, i64> best_stump(const Counted& of) const {
+    std::vector<double> saved_by(of.n_tests, -std::numeric_limits<double>::infinity());
+    double most = -std::numeric_limits<double>::infinity();
+    for (u32 test = 0; test < of.n_tests; ++test)
+      if (permitted(of, test)) {
+        const auto [low, high] = sides_alone(of, test);
+        saved_by[test] = of.alone.saved(Costs::as_doubles(low).data(), Costs::as_doubles(high).data());
+        most = std::max(most, saved_by[test]);
+      }
+    const OwnCost own = of.alone.own_cost();
+    const double near = Costs::close_to(own, most);
+    std::pair<u32, i64> best{0, kInfinite};
+    for (u32 test = 0; test < of.n_tests; ++test) {
+      if (!permitted(of, test) || saved_by[test] < near) continue;
+      const auto [low, high] = sides_alone(of, test);
+      const i64 cost = task_.exactly(own, {low.data(), high.data()}, saved_by[test]) + settings_.prices.leaf;
+      if (cost < best.second) best = {test, cost};
+    }
+    return best;
+  }
+  // Sums of both sides of a test from the zero of its set: those at which it fails, and holds.
+  std::pair<Sums, Sums> sides_alone(const Counted& of, u32 test) const {
+    Sums high = sums_of_side(of, test, 0), low;
+    if constexpr (Centred<T>) T::recentre(high.data(), of.alone.zero.centre - zero_.zero.centre);
+    for (int k = 0; k < T::kSums; ++k) low[k] = of.alone.all[k] - high[k];
+    return {low, high};
   }
 
   const Costs& task_;
