@@ -47,6 +47,7 @@ RULES = {
     "local_search": Rule("splits of the best tree are replaced", {"local_search": False}),
     "exact sides": Rule("sides of depth two are solved to their end (eta = 1 instead)", {"eta": 1.0}),
     "packed": Rule("tables of few tests over packed words", {"packed": False}),
+    "pair_sums": Rule("the same for costs by sums", {"pair_sums": False}),
     "priced": Rule("deep trees whose leaves have a price, without a depth", {"priced": False}, alpha=0.001),
     "split_off": Rule("there, sets of rows differ by a split and a leaf", {"split_off": False}, alpha=0.001),
     "dominated": Rule("there, tests are left out for good", {"dominated": False}, alpha=0.001),

@@ -25,6 +25,7 @@ from tests.naive_targets import Naive, deviance, log_loss, lost_reward, random_t
 RULES = (
     *("similarity", "interval_shrinking", "sub_interval", "feature_bounds", "stump_bounds", "cache", "affordable"),
     "depth_two",
+    "pair_sums",
 )
 
 

@@ -27,6 +27,7 @@ class SearchOptions:
     cache : store solved subproblems by row set and depth
     feature_bounds : bound the cost of a feature by its cost in the neighbouring subproblem
     packed : search tables of few tests over packed words, for all pairs of tests at once
+    pair_sums : search tables of few tests so for costs by sums, too, if no column has more than eight values
     affordable : search a subtree no deeper than the number of splits that its cost limit pays for
     priced : search trees of any depth whose leaves have a price over packed words, with no depth
     split_off : there, a set of rows costs what another one does, less one split and a leaf
@@ -56,6 +57,7 @@ class SearchOptions:
     cache: bool = True
     feature_bounds: bool = True
     packed: bool = True
+    pair_sums: bool = True
     affordable: bool = True
     priced: bool = True
     split_off: bool = True

@@ -101,6 +101,7 @@ trees::Settings read_settings(const nb::dict& given, bool& merge, trees::LevelTe
   settings.rules.coarse = rule("coarse");
   settings.rules.cache = rule("cache");
   settings.rules.packed = rule("packed");
+  settings.rules.pair_sums = rule("pair_sums");
   settings.rules.affordable = rule("affordable");
   settings.rules.priced = rule("priced");
   settings.rules.split_off = rule("split_off");

@@ -35,7 +35,7 @@ int depth_paid_for(const Settings& settings, const Table& table) {
 Settings for_table(Settings settings, const Table& table) {
   if (settings.start_upper < kInfinite) settings.start_upper -= settings.prices.error * table.constant;
   Rules& rules = settings.rules;
-  if (table.by_sums()) rules.packed = false;
+  if (table.by_sums() && !rules.pair_sums) rules.packed = false;
   // Rounded down, a tree may cost a unit less where more levels are left, without more splits: decisions/0093-tasks.
   if (table.rounded) rules.affordable = false;
   if (!table.similar) rules.reach = rules.similarity = rules.blocks = false;
@@ -109,7 +109,8 @@ void Search::run() {
       return counted(known->plan, depth, upper);
     });
   if (packed_) {
-    if (settings_.any_depth && !settings_.bound_only)
+    constexpr int kDeep = 5;  // from where costs by sums take long
+    if ((settings_.any_depth || (table_.by_sums() && settings_.max_depth >= kDeep)) && !settings_.bound_only)
       packed_->search_beside([this](double work) { look_beside(work); });
     packed_->run();
     beside_.reset();

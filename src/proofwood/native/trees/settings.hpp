@@ -40,6 +40,7 @@ struct Rules {
   bool coarse = true;          // depth two: bounds of very many splits first, for tables of many columns
   bool cache = true;
   bool packed = true;      // tables of few tests by packed words, all pairs of tests at once
+  bool pair_sums = true;   // the same for tasks by sums, for columns of few values
   bool blocks = true;      // bounds by blocks of rows, at depths of four and more
   bool affordable = true;  // no deeper than the number of splits that the limit pays for
   // Trees of any depth whose leaves have a price: searched over packed tests; a set costs what another one does, less

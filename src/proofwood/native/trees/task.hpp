@@ -21,6 +21,12 @@ struct RowSums;
 struct Table;
 struct Stump;
 struct StumpBatch;
+namespace packed {
+class Stumps;
+struct TestTable;
+struct Kernels;
+struct Stop;
+}  // namespace packed
 
 // Of one side of a split, without the price of a leaf. `stump` obeys the minimum of leaves; kInfinite: none does.
 struct SideCosts {
@@ -64,6 +70,9 @@ class SumsTask : public Task {
   // Choices for the slots of a walk, as RowWalk has them for classes; false if stopped.
   virtual bool purest(RowWalk& walk, std::vector<double>* by_feature) const = 0;
   virtual bool stumps(RowWalk& walk) const = 0;
+  // Trees of depth two for all roots at once, over packed tests.
+  virtual std::unique_ptr<packed::Stumps> stumps(const packed::TestTable& table, const packed::Kernels& kernels,
+                                                 const Settings& settings, const packed::Stop& stop) const = 0;
   // What a leaf of these rows predicts, and what a row costs with that, in units and rounded.
   virtual std::vector<double> prediction(const RowSums& rows) const = 0;
   virtual double loss(const Table& table, u32 row, const std::vector<double>& prediction) const = 0;

@@ -56,6 +56,20 @@ void distinct_tests(const Words& words, u32 n_words, const Kernels& kernels, Scr
 
 }  // namespace
 
+void RowSet::note_sums(const TestTable& table) {
+  const Table& all = *table.all;
+  if (table.layers.minimum) {
+    counts.count = 0;
+    for (const u32 e : entry_) {
+      counts.count += all.count[e];
+      counts.mass += all.mass[e];
+    }
+  }
+  sums.clear(all.sums.size());
+  for (const u32 e : entry_) sums.add(all, e);
+  leaf = all.sums_task->leaf_of(sums);
+}
+
 void RowSet::note(const TestTable& table) {
   n = static_cast<u32>(entry_.size());
   open_ = false;
@@ -68,6 +82,7 @@ void RowSet::note(const TestTable& table) {
     counts.mass += size * group.mass;
     counts.class_weight[group.label] += size * group.weight;
   }
+  if (table.by_sums()) note_sums(table);
   hash[0] = hash[1] = 0;
   for (const u32 e : entry_) {
     hash[0] += table.hash[2 * std::size_t{e}];

@@ -24,6 +24,8 @@ class RowSet {
  public:
   u32 n = 0;  // entries
   ClassCounts counts;
+  RowSums sums;  // of tasks by sums, and what a leaf costs there
+  i64 leaf = 0;
   u64 hash[2] = {0, 0};
 
   // After open(): the tests that part the rows, each once, by their numbers in the table, ascending.
@@ -56,6 +58,7 @@ class RowSet {
     const u32* positions;
   };
   void note(const TestTable& table);
+  void note_sums(const TestTable& table);
   Source narrowed(const Source& wide, const Kernels& kernels, Scratch& scratch, const std::vector<u32>& alive) const;
   void take_words(const TestTable& table, const Kernels& kernels, Scratch& scratch, const Source& from, u16* wide);
 

@@ -18,11 +18,15 @@ constexpr double kFirstTurn = 2e7;  // work, some hundredths of a second
 constexpr double kOfDepths = 0.5;   // what a depth may be expected to take, as a share of the search without depth
 constexpr double kLeastGrowth = 4;  // of the work from depth to depth
 constexpr double kLong = 1e8;       // what pays for trees beside the search
+constexpr double kPause = 1.1;      // work of the search from one look at such trees to the next
 
 }  // namespace
 
 PackedSearch::PackedSearch(Shared& shared, TestTable table)
-    : shared_(shared), table_(std::move(table)), kernels_(*select_kernels(shared.settings.isa, table_.largest)) {
+    : shared_(shared),
+      table_(std::move(table)),
+      kernels_(*select_kernels(shared.settings.isa, table_.largest)),
+      next_look_(kLong) {
   solvers_.push_back(std::make_unique<Solver>(shared_, table_, kernels_));
 }
 
@@ -57,7 +61,8 @@ void PackedSearch::run() {
   bool closed = settings.max_depth <= 2 || needs_no_split();
   int depth = 3;
   const bool deep = settings.any_depth || settings.max_depth >= kDeep;
-  if (!closed && deep && settings.rules.priced && settings.prices.leaf > 0 && PricedSearch::fits(table_, kernels_)) {
+  if (!closed && deep && settings.rules.priced && settings.prices.leaf > 0 && !table_.by_sums() &&
+      PricedSearch::fits(table_, kernels_)) {
     if (by_turns(shallow, depth) && settle_priced()) return;
     closed = depth == kClosed;
   }
@@ -163,7 +168,19 @@ void PackedSearch::work(Solver& solver, Roots& roots, int depth, bool last) {
     shared_.run.update(roots.upper, roots.plan, last ? roots.lower() : bound_beyond(roots, depth));
     note(depth, candidate, found);
     if (roots.upper < before) note_best(roots, depth);
+    lock.unlock();
+    const bool looked = look_beside(solver);
+    lock.lock();
+    if (looked && last) roots.offer(shared_.run.upper(), nullptr);
   }
+}
+
+// Costs by sums take so long at large depths that better trees are looked for meanwhile.
+bool PackedSearch::look_beside(const Solver& solver) {
+  if (!beside_ || !table_.by_sums() || &solver != solvers_.front().get() || solver.work() < next_look_) return false;
+  beside_(solver.work());
+  next_look_ = std::max(kLong, kPause * solver.work());
+  return true;
 }
 
 // ------------------------------------------------------------------ what outlives the search

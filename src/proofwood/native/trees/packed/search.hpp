@@ -39,6 +39,7 @@ class PackedSearch {
   bool settle_priced();
   double work() const;
   bool deepen(Solution& shallow, int depth);
+  bool look_beside(const Solver& solver);
   i64 bound_beyond(const Roots& roots, int depth) const;
   void work(Solver& solver, Roots& roots, int depth, bool last);
   PlanPtr complete(const std::vector<u32>& entries, const std::vector<u32>& group, const Plan& plan);
@@ -58,6 +59,7 @@ class PackedSearch {
   bool canonical_ = false;
   Recorded recorded_;
   Beside beside_;
+  double next_look_ = 0;  // beside the search by depths: from that work on
 };
 
 }  // namespace proofwood::trees::packed

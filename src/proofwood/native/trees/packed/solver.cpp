@@ -19,8 +19,10 @@ Solution nothing_proved(i64 leaf) {
 Solver::Solver(Shared& of, const TestTable& table, const Kernels& kernels)
     : shared(of),
       table_(table),
+      kernels_(kernels),
       stop_{[](const void* run) { return static_cast<const Shared*>(run)->stopped(); }, &of},
-      stumps_(table, kernels, of.settings, stop_) {}
+      stumps_(table.by_sums() ? table.all->sums_task->stumps(table, kernels, of.settings, stop_)
+                              : std::make_unique<ClassStumps>(table, kernels, of.settings, stop_)) {}
 
 Solution Solver::solve(RowSet& rows, int depth, i64 limit) {
   ++counters[kSubproblems];
@@ -62,10 +64,10 @@ Solution Solver::affordable(RowSet& rows, i64 limit) {
 
 Solution Solver::one(RowSet& rows) {
   ++counters[kStumps];
-  stumps_.count_single(rows);
+  stumps_->count_single(rows);
   Solution solution = Solution::exact(leaf_cost(rows), leaf_plan());
   for (u32 test = 0; test < rows.n_tests(); ++test) {
-    const i64 cost = stumps_.stump(stumps_.whole, rows.stride, test);
+    const i64 cost = stumps_->stump(test);
     if (cost < solution.upper) solution = Solution::exact(cost, stump_plan());
   }
   return solution;
@@ -73,18 +75,18 @@ Solution Solver::one(RowSet& rows) {
 
 Solution Solver::two(RowSet& rows) {
   ++counters[kBatches];
-  stumps_.count(rows);
+  stumps_->count(rows);
   const i64 leaf = leaf_cost(rows);
   if (shared.stopped()) return nothing_proved(leaf);
-  const i64 cost = stumps_.least(stumps_.whole, rows.n_tests(), rows.stride);
-  return cost < leaf ? Solution::exact(cost, plan_of_two(rows, stumps_.whole)) : Solution::exact(leaf, leaf_plan());
+  const i64 cost = stumps_->least(Stumps::kWhole);
+  return cost < leaf ? Solution::exact(cost, plan_of_two(rows, Stumps::kWhole)) : Solution::exact(leaf, leaf_plan());
 }
 
 // The best tree of depth two of sums: a leaf, or the first root that is best.
-PlanPtr Solver::plan_of_two(const RowSet& rows, const StumpSums& sums) {
-  stumps_.costs(sums, rows.n_tests(), rows.stride, costs_);
+PlanPtr Solver::plan_of_two(const RowSet& rows, Stumps::Of of) {
+  stumps_->costs(of, costs_);
   const auto best = std::min_element(costs_.begin(), costs_.end());
-  if (best == costs_.end() || *best >= stumps_.leaf(sums)) return leaf_plan();
+  if (best == costs_.end() || *best >= stumps_->leaf(of)) return leaf_plan();
   return plan_of(rows, static_cast<u32>(best - costs_.begin()), stump_plan(), stump_plan());
 }
 
@@ -94,8 +96,8 @@ PlanPtr Solver::plan_of(const RowSet& rows, u32 test, PlanPtr holds, PlanPtr fai
 }
 
 void Solver::split(const RowSet& rows, u32 test, RowSet& holds, RowSet& fails) const {
-  holds.take_side(table_, stumps_.kernels(), rows, test, true);
-  fails.take_side(table_, stumps_.kernels(), rows, test, false);
+  holds.take_side(table_, kernels_, rows, test, true);
+  fails.take_side(table_, kernels_, rows, test, false);
 }
 
 // ------------------------------------------------------------------ depth three and more
@@ -103,15 +105,15 @@ void Solver::split(const RowSet& rows, u32 test, RowSet& holds, RowSet& fails) c
 Roots& Solver::begin_roots(const RowSet& rows, int depth, i64 limit, i64 gap, i64 whole) {
   const Settings& settings = shared.settings;
   Level& at = level(depth);
-  const bool similar = settings.rules.similarity && !settings.minimum.any();
-  if (similar) at.similar.begin(table_, stumps_.kernels(), rows, settings.prices.error, whole, stop_);
+  const bool similar = settings.rules.similarity && !settings.minimum.any() && !table_.by_sums();
+  if (similar) at.similar.begin(table_, kernels_, rows, settings.prices.error, whole, stop_);
   at.roots.begin(rows.n_tests(), limit, gap, settings.prices.leaf, rank_, similar ? &at.similar : nullptr);
   return at.roots;
 }
 
 Roots& Solver::begin_roots(const RowSet& rows, int depth, i64 limit, i64 gap, const Solution& shallow) {
   if (depth == 3)
-    stumps_.costs(stumps_.whole, rows.n_tests(), rows.stride, rank_);
+    stumps_->costs(Stumps::kWhole, rank_);
   else
     rank_ = level(depth - 1).roots.bound;
   Roots& roots = begin_roots(rows, depth, limit, gap, shallow.lower);
@@ -148,23 +150,44 @@ void Solver::evaluate(RowSet& rows, int depth, const Roots::Candidate& candidate
   found.stopped |= shared.stopped();
 }
 
-// Both sides by the sums of all pairs: `stumps_.whole` are those of the set.
+// Both sides by the sums of all pairs: the whole of `stumps_` are those of the set.
 void Solver::evaluate_three(RowSet& rows, const Roots::Candidate& candidate, i64 upper, Roots::Found& found) {
   ++counters[kCandidates];
-  const u32 n_tests = rows.n_tests(), stride = rows.stride;
-  if (!stumps_.permitted(stumps_.whole, stride, candidate.test)) {
+  if (!stumps_->permitted(candidate.test)) {
     found.lower = kInfinite;
     return;
   }
-  const bool part_holds = stumps_.divide(rows, candidate.test);
-  const i64 part = stumps_.least(stumps_.part, n_tests, stride), rest = stumps_.least(stumps_.rest, n_tests, stride);
+  u64 hashes[2][2];
+  const bool kept = table_.by_sums() && shared.settings.rules.cache;
+  if (kept && known_sides(rows, candidate.test, hashes, found)) return;
+  const bool part_holds = stumps_->divide(rows, candidate.test);
+  const i64 part = stumps_->least(Stumps::kPart), rest = stumps_->least(Stumps::kRest);
   found.holds = part_holds ? part : rest;
   found.fails = part_holds ? rest : part;
   found.lower = found.upper = part + rest + shared.settings.prices.leaf;
-  if (found.upper >= upper) return;
-  PlanPtr of_part = plan_of_two(rows, stumps_.part), of_rest = plan_of_two(rows, stumps_.rest);
-  found.plan = part_holds ? plan_of(rows, candidate.test, std::move(of_part), std::move(of_rest))
-                          : plan_of(rows, candidate.test, std::move(of_rest), std::move(of_part));
+  if (found.upper >= upper && (!kept || shared.stopped())) return;
+  PlanPtr of_part = plan_of_two(rows, Stumps::kPart), of_rest = plan_of_two(rows, Stumps::kRest);
+  if (!part_holds) std::swap(of_part, of_rest);
+  if (kept && !shared.stopped()) {
+    shared.cache.store(hashes[0], 2, Solution::exact(found.holds, of_part));
+    shared.cache.store(hashes[1], 2, Solution::exact(found.fails, of_rest));
+  }
+  if (found.upper < upper) found.plan = plan_of(rows, candidate.test, std::move(of_part), std::move(of_rest));
+}
+
+// Costs by sums take so long that both sides are looked up: of two tests, either may come first.
+bool Solver::known_sides(const RowSet& rows, u32 test, u64 (&hashes)[2][2], Roots::Found& found) {
+  rows.side_hash(table_, kernels_, test, true, hashes[0]);
+  for (const int word : {0, 1}) hashes[1][word] = rows.hash[word] - hashes[0][word];
+  const auto holds = shared.cache.find(hashes[0], 2);
+  const auto fails = holds && holds->lower == holds->upper ? shared.cache.find(hashes[1], 2) : std::nullopt;
+  if (!fails || fails->lower < fails->upper) return false;
+  ++counters[kCacheHits];
+  found.holds = holds->upper;
+  found.fails = fails->upper;
+  found.lower = found.upper = found.holds + found.fails + shared.settings.prices.leaf;
+  found.plan = plan_of(rows, test, holds->plan, fails->plan);
+  return true;
 }
 
 // The heavier side first, the other one with what is left.
@@ -210,14 +233,12 @@ std::optional<u32> Solver::first_root(RowSet& rows, int depth, i64 optimum, cons
                                       const LookedAt& looked_at) {
   open(rows);
   if (depth == 1) {
-    stumps_.count_single(rows);
-    for (u32 test = 0; test < rows.n_tests(); ++test)
-      if (stumps_.stump(stumps_.whole, rows.stride, test) == optimum) return test;
-    return std::nullopt;
+    stumps_->count_single(rows);
+    return stumps_->first_stump(optimum);
   }
-  if (depth <= 3) stumps_.count(rows);
+  if (depth <= 3) stumps_->count(rows);
   if (depth == 2) {
-    stumps_.costs(stumps_.whole, rows.n_tests(), rows.stride, costs_);
+    stumps_->costs(Stumps::kWhole, costs_);
     const auto first = std::find(costs_.begin(), costs_.end(), optimum);
     if (first == costs_.end()) return std::nullopt;
     return static_cast<u32>(first - costs_.begin());
@@ -241,7 +262,7 @@ std::optional<u32> Solver::first_root(RowSet& rows, int depth, i64 optimum, cons
 // ------------------------------------------------------------------ ends of plans
 
 PlanPtr Solver::end(const std::vector<u32>& entries, const std::vector<u32>& group) {
-  const std::optional<u32> stump = stumps_.best_stump(entries, group);
+  const std::optional<u32> stump = stumps_->best_stump(entries, group);
   if (!stump) return leaf_plan();
   const Test& test = table_.tests[*stump];
   return split_plan(test.feature, test.key(), leaf_plan(), leaf_plan());

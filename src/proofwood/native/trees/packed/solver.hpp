@@ -33,16 +33,18 @@ class Solver {
                                 const LookedAt& looked_at);
 
   void open(RowSet& rows) {
-    if (!rows.is_open()) rows.open(table_, stumps_.kernels(), scratch_);
+    if (!rows.is_open()) rows.open(table_, kernels_, scratch_);
   }
   // The best stump or leaf of some entries of the table, group by group.
   PlanPtr end(const std::vector<u32>& entries, const std::vector<u32>& group);
   // Both sides of a test of an opened set.
   void split(const RowSet& rows, u32 test, RowSet& holds, RowSet& fails) const;
   PlanPtr plan_of(const RowSet& rows, u32 test, PlanPtr holds, PlanPtr fails) const;
-  i64 leaf_cost(const RowSet& rows) const { return shared.settings.prices.error * rows.counts.errors(); }
+  i64 leaf_cost(const RowSet& rows) const {
+    return table_.by_sums() ? rows.leaf : shared.settings.prices.error * rows.counts.errors();
+  }
 
-  double work() const { return stumps_.work; }
+  double work() const { return stumps_->work; }
 
   Shared& shared;
   Counters counters{};
@@ -61,15 +63,17 @@ class Solver {
   Solution one(RowSet& rows);
   Solution deep(RowSet& rows, int depth, i64 limit);
   void evaluate_three(RowSet& rows, const Roots::Candidate& candidate, i64 upper, Roots::Found& found);
+  bool known_sides(const RowSet& rows, u32 test, u64 (&hashes)[2][2], Roots::Found& found);
   void evaluate_deep(RowSet& rows, int depth, const Roots::Candidate& candidate, i64 cutoff, i64 upper,
                      Roots::Found& found);
   Roots& begin_roots(const RowSet& rows, int depth, i64 limit, i64 gap, i64 whole);
-  PlanPtr plan_of_two(const RowSet& rows, const StumpSums& sums);
+  PlanPtr plan_of_two(const RowSet& rows, Stumps::Of of);
   bool permitted(const RowSet& side) const { return shared.settings.minimum.met(side.counts.count, side.counts.mass); }
 
   const TestTable& table_;
+  const Kernels& kernels_;
   const Stop stop_;
-  Stumps stumps_;
+  const std::unique_ptr<Stumps> stumps_;
   std::vector<std::unique_ptr<Level>> levels_;
   std::vector<i64> rank_, costs_;  // of the tests as roots
   Scratch scratch_;

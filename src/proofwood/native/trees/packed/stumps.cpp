@@ -24,20 +24,23 @@ void sum_groups(const TestTable& table, const std::vector<u32>& group, StumpSums
 
 }  // namespace
 
-void Stumps::reserve(StumpSums& of, u32 n_tests, u32 stride, bool with_pairs) const {
+void ClassStumps::reserve(StumpSums& of, u32 n_tests, u32 stride, bool with_pairs) const {
   const std::size_t cell = static_cast<std::size_t>(kernels_.cell_bytes), layers = table_.layers.n_layers;
+  of.n_tests = n_tests;
+  of.stride = stride;
   of.sums.pairs = with_pairs ? of.pairs.resize(layers * n_tests * stride * cell) : nullptr;
   of.sums.single = of.single.resize(layers * stride * cell);
   of.best = {of.holds.resize(stride * cell), of.fails.resize(stride * cell)};
 }
 
-void Stumps::note_work(const Words& words) {
+void ClassStumps::note_work(const Words& words) {
   const Layers& layers = table_.layers;
   const double of_words = words.group[layers.n_groups] + 8.0 * layers.n_layers;
   work += 1000 + static_cast<double>(words.n_tests) * static_cast<double>(words.stride) / kTogether * of_words;
 }
 
-void Stumps::count(const RowSet& rows) {
+void ClassStumps::count(const RowSet& rows) {
+  StumpSums& whole = of_[kWhole];
   note_work(rows.words);
   const Layers& layers = table_.layers;
   reserve(whole, rows.n_tests(), rows.stride, true);
@@ -48,21 +51,23 @@ void Stumps::count(const RowSet& rows) {
   kernels_.stumps(layers, rows.n_tests(), rows.stride, whole.sums, whole.best);
 }
 
-void Stumps::count_single(const RowSet& rows) {
+void ClassStumps::count_single(const RowSet& rows) {
+  StumpSums& whole = of_[kWhole];
   reserve(whole, rows.n_tests(), rows.stride, false);
   sum_groups(table_, rows.group(), whole);
   kernels_.count_single(rows.words, table_.layers, whole.sums);
 }
 
-std::optional<u32> Stumps::best_stump(const std::vector<u32>& entries, const std::vector<u32>& group) {
+std::optional<u32> ClassStumps::best_stump(const std::vector<u32>& entries, const std::vector<u32>& group) {
   const u32 n_tests = static_cast<u32>(table_.tests.size());
+  StumpSums& part = of_[kPart];
   reserve(part, n_tests, table_.stride, false);
   sum_groups(table_, group, part);
   kernels_.count_single(pack(table_.row_bits.data(), n_tests, table_.stride, entries, group), table_.layers, part.sums);
   std::optional<u32> best;
   i64 least = leaf(part);
   for (u32 test = 0; test < n_tests; ++test) {
-    const i64 cost = stump(part, table_.stride, test);
+    const i64 cost = stump(part, test);
     if (cost >= least) continue;
     least = cost;
     best = test;
@@ -70,9 +75,15 @@ std::optional<u32> Stumps::best_stump(const std::vector<u32>& entries, const std
   return best;
 }
 
+std::optional<u32> ClassStumps::first_stump(i64 least) const {
+  for (u32 test = 0; test < of_[kWhole].n_tests; ++test)
+    if (stump(test) == least) return test;
+  return std::nullopt;
+}
+
 // Words of entries at `at`, group by group.
-Words Stumps::pack(const u32* row_bits, u32 n_tests, u32 stride, const std::vector<u32>& at,
-                   const std::vector<u32>& group) {
+Words ClassStumps::pack(const u32* row_bits, u32 n_tests, u32 stride, const std::vector<u32>& at,
+                        const std::vector<u32>& group) {
   word_group_.assign(group.size(), 0);
   for (u32 g = 0; g < table_.n_groups(); ++g)
     word_group_[g + 1] = word_group_[g] + (group[g + 1] - group[g] + kWordRows - 1) / kWordRows;
@@ -83,8 +94,9 @@ Words Stumps::pack(const u32* row_bits, u32 n_tests, u32 stride, const std::vect
   return {words, stride, n_tests, word_group_.data()};
 }
 
-bool Stumps::divide(const RowSet& rows, u32 test) {
+bool ClassStumps::divide(const RowSet& rows, u32 test) {
   const Layers& layers = table_.layers;
+  StumpSums &whole = of_[kWhole], &part = of_[kPart], &rest = of_[kRest];
   const u32 lane = kernels_.lane(test);
   u32 held = 0;
   for (u32 w = 0; w < rows.words.group[table_.n_groups()]; ++w)
@@ -105,16 +117,16 @@ bool Stumps::divide(const RowSet& rows, u32 test) {
   return holds;
 }
 
-i64 Stumps::cell(const void* cells, std::size_t at) const {
+i64 ClassStumps::cell(const void* cells, std::size_t at) const {
   return kernels_.cell_bytes == 2 ? i64{static_cast<const std::int16_t*>(cells)[at]}
                                   : i64{static_cast<const std::int32_t*>(cells)[at]};
 }
 
-bool Stumps::permitted(const StumpSums& of, u32 stride, u32 test) const {
+bool ClassStumps::permitted(const StumpSums& of, u32 test) const {
   const Layers& layers = table_.layers;
   if (!layers.minimum) return true;
-  const std::size_t at = kernels_.cell(test), counts = std::size_t{layers.n_layers - 2} * stride;
-  const i64 rows = cell(of.sums.single, counts + at), mass = cell(of.sums.single, counts + stride + at);
+  const std::size_t at = kernels_.cell(test), counts = std::size_t{layers.n_layers - 2} * of.stride;
+  const i64 rows = cell(of.sums.single, counts + at), mass = cell(of.sums.single, counts + of.stride + at);
   return rows >= layers.min_rows && mass >= layers.min_mass && of.all[layers.n_layers - 2] - rows >= layers.min_rows &&
          of.all[layers.n_layers - 1] - mass >= layers.min_mass;
 }
@@ -123,17 +135,17 @@ bool Stumps::permitted(const StumpSums& of, u32 stride, u32 test) const {
 //
 // Of two classes what is right less what is wrong is known, and the weight: twice the wrong weight is their difference.
 
-i64 Stumps::leaf(const StumpSums& of) const {
+i64 ClassStumps::leaf(const StumpSums& of) const {
   const Layers& layers = table_.layers;
   if (layers.two) return settings_.prices.error * ((of.weight - std::abs(of.all[0])) / 2);
   return settings_.prices.error * (of.weight - *std::max_element(of.all.begin(), of.all.begin() + layers.n_classes));
 }
 
 // What a leaf gets right on one side of a test; two classes: right less wrong.
-i64 Stumps::side_leaf(const StumpSums& of, u32 stride, std::size_t at, bool holds) const {
+i64 ClassStumps::side_leaf(const StumpSums& of, std::size_t at, bool holds) const {
   const Layers& layers = table_.layers;
   const auto on_side = [&](u32 layer) {
-    const i64 held = cell(of.sums.single, std::size_t{layer} * stride + at);
+    const i64 held = cell(of.sums.single, std::size_t{layer} * of.stride + at);
     return holds ? held : of.all[layer] - held;
   };
   if (layers.two) return std::abs(on_side(0));
@@ -142,48 +154,50 @@ i64 Stumps::side_leaf(const StumpSums& of, u32 stride, std::size_t at, bool hold
   return most;
 }
 
-i64 Stumps::root_cost(const StumpSums& of, u32 stride, u32 test) const {
+i64 ClassStumps::root_cost(const StumpSums& of, u32 test) const {
   const Prices& prices = settings_.prices;
-  if (!permitted(of, stride, test)) return kInfinite;
+  if (!permitted(of, test)) return kInfinite;
   const i64 share = table_.layers.two ? 2 : 1;
   const std::size_t at = kernels_.cell(test);
   const auto gain = [&](const void* best, bool holds) {
     const i64 stump = cell(best, at);
-    return std::max(prices.error * side_leaf(of, stride, at, holds),
+    return std::max(prices.error * side_leaf(of, at, holds),
                     stump < 0 ? kNever : prices.error * stump - share * prices.leaf);
   };
   const i64 gains = gain(of.best.holds, true) + gain(of.best.fails, false);
   return (prices.error * of.weight - gains) / share + prices.leaf;
 }
 
-void Stumps::costs(const StumpSums& of, u32 n_tests, u32 stride, std::vector<i64>& costs) const {
-  costs.resize(n_tests);
-  for (u32 test = 0; test < n_tests; ++test) costs[test] = root_cost(of, stride, test);
+void ClassStumps::costs(Of which, std::vector<i64>& costs) {
+  const StumpSums& of = of_[which];
+  costs.resize(of.n_tests);
+  for (u32 test = 0; test < of.n_tests; ++test) costs[test] = root_cost(of, test);
 }
 
 // Leaves cost nothing, and every split is permitted: a stump is never worse than a leaf.
 template <class M>
-i64 Stumps::least_simple(const StumpSums& of, u32 stride) const {
+i64 ClassStumps::least_simple(const StumpSums& of) const {
   const M* const holds = static_cast<const M*>(of.best.holds);
   const M* const fails = static_cast<const M*>(of.best.fails);
   M most = 0;
-  for (u32 at = 0; at < stride; ++at) most = std::max(most, static_cast<M>(holds[at] + fails[at]));
+  for (u32 at = 0; at < of.stride; ++at) most = std::max(most, static_cast<M>(holds[at] + fails[at]));
   return settings_.prices.error * ((of.weight - most) / (table_.layers.two ? 2 : 1));
 }
 
-i64 Stumps::least(const StumpSums& of, u32 n_tests, u32 stride) const {
+i64 ClassStumps::least(Of which) {
+  const StumpSums& of = of_[which];
   if (settings_.prices.leaf == 0 && !table_.layers.minimum)
-    return kernels_.cell_bytes == 2 ? least_simple<std::int16_t>(of, stride) : least_simple<std::int32_t>(of, stride);
+    return kernels_.cell_bytes == 2 ? least_simple<std::int16_t>(of) : least_simple<std::int32_t>(of);
   i64 least = leaf(of);
-  for (u32 test = 0; test < n_tests; ++test) least = std::min(least, root_cost(of, stride, test));
+  for (u32 test = 0; test < of.n_tests; ++test) least = std::min(least, root_cost(of, test));
   return least;
 }
 
-i64 Stumps::stump(const StumpSums& of, u32 stride, u32 test) const {
+i64 ClassStumps::stump(const StumpSums& of, u32 test) const {
   const Prices& prices = settings_.prices;
-  if (!permitted(of, stride, test)) return kInfinite;
+  if (!permitted(of, test)) return kInfinite;
   const std::size_t at = kernels_.cell(test);
-  const i64 right = side_leaf(of, stride, at, true) + side_leaf(of, stride, at, false);
+  const i64 right = side_leaf(of, at, true) + side_leaf(of, at, false);
   return prices.error * (of.weight - right) / (table_.layers.two ? 2 : 1) + prices.leaf;
 }
 

@@ -19,6 +19,10 @@ constexpr std::size_t kAlways = 400;       // tests up to which all pairs cost l
 constexpr std::size_t kMost = 1024;        // and up to which they do if no column has many of them
 constexpr std::size_t kFewOfAColumn = 8;   //
 constexpr double kMostWork = 4e11;         // rows times pairs: more take the kernels about a second
+// What was measured of sums: decisions/0105-sums-of-pairs.
+constexpr std::size_t kMostOfSums = 512;   // tests of a task by sums,
+constexpr u32 kFewValues = 8;              // whose columns have no more values,
+constexpr double kMostPairs = 1 << 21;     // and sums of pairs, which a thread keeps of three sets
 constexpr i64 kMostWeight = i64{1} << 29;  // cells are of 32 bits, and differences of sums must fit
 
 using Kind = std::tuple<u32, i64, u32, i64>;  // label, weight, count, mass
@@ -133,6 +137,28 @@ void pack_rows(TestTable& packed, const Table& table) {
   for (std::size_t h = 0; h < packed.hash.size(); ++h) packed.hash[h] = mix(h + 1);
 }
 
+// Sums of all rows are exact in any case; these are the limits of what is kept of pairs of tests.
+bool fits_sums(const Table& table, std::size_t n_tests) {
+  u32 most = 0;  // values of a column; one with gaps has them below all others, or above
+  for (u32 f = 0; f < table.n_features; ++f) {
+    const bool gaps = table.low_view[f] != kNoView || table.high_view[f] != kNoView;
+    most = std::max(most, table.rank[f].n_values() - (gaps ? 1 : 0));
+  }
+  const double pairs =
+      static_cast<double>(table.sums.size()) * static_cast<double>(n_tests) * static_cast<double>(n_tests);
+  return table.n_rows < 1u << 27 && n_tests <= kMostOfSums && pairs <= kMostPairs && most <= kFewValues;
+}
+
+void place_rows(TestTable& packed, const Table& table, bool minimum) {
+  packed.all = &table;
+  packed.groups = {{0, 1, 1, 0}};
+  packed.group = {0, table.n_rows};
+  packed.row.resize(table.n_rows);
+  std::iota(packed.row.begin(), packed.row.end(), 0u);
+  packed.layers.n_groups = packed.layers.n_layers = 1;
+  packed.layers.minimum = minimum;
+}
+
 void set_layers(TestTable& packed, const Table& table, const Minimum& least) {
   Layers& layers = packed.layers;
   const bool minimum = least.any();
@@ -194,6 +220,16 @@ std::optional<TestTable> pack_table(const Table& table, const Settings& settings
       n_tests <= kAlways || (n_tests <= kMost && (settings.any_depth || most_of_a_column <= kFewOfAColumn));
   const double work = static_cast<double>(table.n_rows) * static_cast<double>(n_tests) * static_cast<double>(n_tests);
   if (!table.levels.empty() || table.n_rows == 0 || n_tests == 0 || !few || work > kMostWork) return std::nullopt;
+  TestTable packed;
+  packed.n_classes = table.n_classes;
+  for (u32 f = 0; f < table.n_features; ++f)
+    for (u32 rank = 0; rank + 1 < table.rank[f].n_values(); ++rank) packed.tests.push_back({f, rank});
+  if (table.by_sums()) {
+    if (!fits_sums(table, n_tests)) return std::nullopt;
+    place_rows(packed, table, minimum);
+    pack_rows(packed, table);
+    return packed;
+  }
   const bool two = table.n_classes <= 2;
   const u32 n_layers = (two ? 1 : table.n_classes) + (minimum ? 2 : 0);
   if (n_layers >= kMostLayers) return std::nullopt;
@@ -204,14 +240,10 @@ std::optional<TestTable> pack_table(const Table& table, const Settings& settings
     count += table.count[r];
     if (std::max({weight, mass, count}) >= kMostWeight) return std::nullopt;
   }
-  TestTable packed;
   packed.largest = minimum ? std::max({mass, count, i64{settings.minimum.rows}, settings.minimum.mass}) : weight;
   if (packed.largest >= kMostWeight) return std::nullopt;
-  packed.n_classes = table.n_classes;
   packed.layers.two = two;
   packed.layers.n_layers = n_layers;
-  for (u32 f = 0; f < table.n_features; ++f)
-    for (u32 rank = 0; rank + 1 < table.rank[f].n_values(); ++rank) packed.tests.push_back({f, rank});
   place_entries(packed, table, minimum);
   pack_rows(packed, table);
   set_layers(packed, table, settings.minimum);

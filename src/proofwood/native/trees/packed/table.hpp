@@ -43,9 +43,11 @@ struct TestTable {
   Layers layers{};
   Layers weight_layer{};  // of weights alone
   std::vector<std::int32_t> priced_factor;
-  Layers priced_layers{};  // `layers` and one of weights
-  i64 largest = 0;         // sum of anything that is counted
+  Layers priced_layers{};      // `layers` and one of weights
+  i64 largest = 0;             // sum of anything that is counted
+  const Table* all = nullptr;  // of a task by sums; then entries are its rows, and form one group
 
+  bool by_sums() const { return all != nullptr; }
   u32 n_groups() const { return static_cast<u32>(groups.size()); }
   bool holds(u32 entry, u32 test) const {
     return (row_bits[std::size_t{entry} * (stride / kTogether) + test / kTogether] >> (test % kTogether) & 1) != 0;

@@ -54,6 +54,9 @@ class SumCosts final : public SumsTask {
               const std::atomic<int>& stop) const override;
   std::unique_ptr<StumpCosts> stumps(StumpBatch& batch) const override;
 
+  std::unique_ptr<packed::Stumps> stumps(const packed::TestTable& table, const packed::Kernels& kernels,
+                                         const Settings& settings, const packed::Stop& stop) const override;
+
   bool purest(RowWalk& walk, std::vector<double>* by_feature) const override;
   bool stumps(RowWalk& walk) const override;
   std::vector<double> prediction(const RowSums& rows) const override {

@@ -21,12 +21,33 @@ struct SumRecords {
   bool bounded;  // whether cheap bounds may spare splits
 };
 
+// Rows of tests: bits of 32 tests each, and numbers, of which the first are the sums of the task.
+struct PairRows {
+  const std::uint32_t* bits;  // (rows, blocks)
+  std::uint32_t blocks;
+  const double* numbers;  // (rows, stride)
+  std::size_t stride;
+};
+
+// Sums of a set of rows and its tests: `pairs` has (sums, n_tests, width) of them, of the rows at which both tests hold;
+// `single` (sums, width); `all` (sums,).
+struct PairSums {
+  const double *pairs, *single, *all;
+  std::uint32_t n_tests, width;
+};
+
 struct SumKernels {
   int lanes;
   bool unit;  // records leave out the weight, which is 1
   // From the records: sums of both sides, and the leaf as the best stump so far. `all`: sums of all rows.
   void (*begin)(std::uint32_t n, const SumRecords&, const double* all, double* state);
   void (*walk)(const SortedRows&, const SumRecords&, double* state);
+  // Adds up the sums of `n` rows for the tests of all blocks from `first` on: to[k * width + test].
+  void (*add_up)(const PairRows&, const std::uint32_t* rows, std::uint32_t n, std::uint32_t first, std::size_t width,
+                 double* to);
+  // What `begin` and `walk` leave in the state, for the tests from `first` on as roots: side 0 has the rows at which
+  // they hold.
+  void (*walk_pairs)(const PairSums&, std::uint32_t first, const SumRecords&, double* state);
 };
 
 // Places in the state, in vectors of kMostSumLanes doubles.

@@ -245,6 +245,9 @@ struct Walks : Record<T, kLimited, kUnit> {
       for (int k = 0; k < kSums; ++k) sides[0][k] = add_low(sides[0][k], mask, Of::number(record, k));
     }
     for (int k = 0; k < kSums; ++k) sides[1][k] = all[k] - sides[0][k];
+    start(sides, rows, state);
+  }
+  [[gnu::always_inline]] static void start(const V (&sides)[2][kSums], const SumRecords& rows, double* state) {
     const auto none = T::none();
     for (int side = 0; side < 2; ++side) {
       for (int k = 0; k < kSums; ++k) store(state, kPlaces.sum(side, k), sides[side][k]);
@@ -304,7 +307,75 @@ struct Walks : Record<T, kLimited, kUnit> {
     splits.end();
   }
 
-  static constexpr SumKernels kKernels{kWide, kUnit, &begin, &walk};
+  // ---- all pairs of tests
+
+  static void add_up(const PairRows& of, const std::uint32_t* rows, std::uint32_t n, std::uint32_t first,
+                     std::size_t width, double* to) {
+    // as many vectors of sums as there are registers for
+    constexpr std::uint32_t kTogether = kSums <= 2 && kWide == kMostSumLanes ? 3 : 1;
+    std::uint32_t block = first;
+    for (; block + kTogether <= of.blocks; block += kTogether) add_blocks<kTogether>(of, rows, n, block, width, to);
+    if constexpr (kTogether > 2)
+      if (block + 2 == of.blocks) return add_blocks<2>(of, rows, n, block, width, to);
+    for (; block < of.blocks; ++block) add_blocks<1>(of, rows, n, block, width, to);
+  }
+  template <std::uint32_t kBlocks>
+  static void add_blocks(const PairRows& of, const std::uint32_t* rows, std::uint32_t n, std::uint32_t block,
+                         std::size_t width, double* to) {
+    constexpr int kVectors = 32 / kWide;  // of a block
+    V sums[kSums][kBlocks][kVectors]{};
+    for (std::uint32_t i = 0; i < n; ++i) {
+      const std::uint32_t* const bits = of.bits + std::size_t{rows[i]} * of.blocks + block;
+      const double* const numbers = of.numbers + rows[i] * of.stride;
+      for (std::uint32_t b = 0; b < kBlocks; ++b)
+        for (int v = 0; v < kVectors; ++v)
+          for (int k = 0; k < kSums; ++k) sums[k][b][v] = add_low(sums[k][b][v], bits[b] >> (v * kWide), numbers[k]);
+    }
+    for (int k = 0; k < kSums; ++k)
+      for (std::uint32_t b = 0; b < kBlocks; ++b)
+        for (int v = 0; v < kVectors; ++v)
+          put(to + static_cast<std::size_t>(k) * width + 32 * (block + b) + static_cast<std::size_t>(v * kWide),
+              sums[k][b][v]);
+  }
+  PROOFWOOD_PART V get(const double* from) {
+    V value;
+    std::memcpy(&value, from, kSize);
+    return value;
+  }
+  PROOFWOOD_PART void put(double* to, V value) { std::memcpy(to, &value, kSize); }
+
+  static void walk_pairs(const PairSums& sums, std::uint32_t first, const SumRecords& rows, double* state) {
+    V sides[2][kSums];
+    for (int k = 0; k < kSums; ++k) {
+      sides[0][k] = get(sums.single + static_cast<std::size_t>(k) * sums.width + first);
+      sides[1][k] = sums.all[k] - sides[0][k];
+    }
+    start(sides, rows, state);
+    if constexpr (CheaplyBounded<T>) {
+      if (rows.bounded) return walk_pairs_with<DoubtfulSplits<T, kLimited, kUnit>>(sums, first, rows, sides, state);
+    }
+    walk_pairs_with<EverySplit<T, kLimited, kUnit>>(sums, first, rows, sides, state);
+  }
+  template <class Splits>
+  static void walk_pairs_with(const PairSums& sums, std::uint32_t first, const SumRecords& rows,
+                              const V (&sides)[2][kSums], double* state) {
+    Splits splits(rows, state);
+    const std::size_t width = sums.width, each = sums.n_tests * width;
+    for (std::size_t test = 0; test < sums.n_tests; ++test) {
+      Place<kSums> place;
+      for (int k = 0; k < kSums; ++k) {
+        const auto at = static_cast<std::size_t>(k);
+        place.low[0][k] = get(sums.pairs + at * each + test * width + first);
+        place.high[0][k] = sides[0][k] - place.low[0][k];
+        place.low[1][k] = sums.single[at * width + test] - place.low[0][k];
+        place.high[1][k] = sides[1][k] - place.low[1][k];
+      }
+      splits.offer(place);
+    }
+    splits.end();
+  }
+
+  static constexpr SumKernels kKernels{kWide, kUnit, &begin, &walk, &add_up, &walk_pairs};
 };
 
 // Without and with a minimum of leaves, and of rows that all weigh 1, where the first sum is the weight.

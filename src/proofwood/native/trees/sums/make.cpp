@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "trees/sums/costs.hpp"
+#include "trees/sums/pairs.hpp"
 #include "trees/sums/tasks.hpp"
 
 namespace proofwood::trees {
