@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from proofwood import OptimalTreeClassifier, optimal_tree_path
+from proofwood.result import Status
 from tests.fuzz import _records, _trees, targets
 from tests.fuzz._trees import Trees, below, require, same
 from tests.fuzz.targets import Case
@@ -81,16 +82,22 @@ def check_path(case: Case, counts: Counter[str]) -> None:
     require(len(path) == most, f"{len(path)} numbers of leaves, not {most}")
     for tree, wrong in zip(path, least, strict=True):
         about = f"{tree}, possible {float(wrong)!r}"
-        require(below(tree.lower_bound, wrong) and Fraction(tree.errors) >= wrong * (1 - _trees.CLOSE), about)
-        require(not tree.optimal or same(tree.errors, wrong), f"not optimal: {about}")
+        require(below(tree.lower_bound, wrong) and Fraction(tree.objective) >= wrong * (1 - _trees.CLOSE), about)
+        require(tree.status is not Status.OPTIMAL or same(tree.objective, wrong), f"not optimal: {about}")
         require(tree.n_leaves <= tree.leaves, about)
-        require(not _trees.unlimited(options) or tree.optimal or not path._posed.problem.cost.exact, f"open: {about}")
-        counts[f"leaves {'optimal' if tree.optimal else 'open'}"] += 1
+        require(
+            not _trees.unlimited(options) or tree.status is Status.OPTIMAL or not path._posed.problem.cost.exact,
+            f"open: {about}",
+        )
+        counts[f"leaves {'optimal' if tree.status is Status.OPTIMAL else 'open'}"] += 1
     for one, other in pairwise(path):
         require(
-            one.errors >= other.errors and one.lower_bound >= other.lower_bound, f"more leaves, worse: {one}, {other}"
+            one.objective >= other.objective and one.lower_bound >= other.lower_bound,
+            f"more leaves, worse: {one}, {other}",
         )
-    require(path.summary().count(", proved") == sum(tree.optimal for tree in path), path.summary())
+    require(
+        path.summary().count(", proved") == sum(tree.status is not Status.FEASIBLE for tree in path), path.summary()
+    )
     path.to_frame()
     check_prices(case, path, trees, least)
 
@@ -100,12 +107,12 @@ def check_prices(case: Case, path: Any, trees: Trees, least: list[Fraction]) -> 
     weights = () if case.weights is None else (case.weights,)
     for tree in path:
         model = path.at(tree.leaves)
-        require(model.recount(case.X, case.y, *weights) == model.objective_ == tree.errors, f"recount of {tree}")
+        require(model.recount(case.X, case.y, *weights) == model.objective_ == tree.objective, f"recount of {tree}")
         _trees.check_texts(model)
         for alpha in () if tree.alphas is None else (sum(tree.alphas) / 2,):
             price = Fraction(alpha) * trees.total
             best = min(wrong + price * more for more, wrong in enumerate(least))
-            here = Fraction(tree.errors) + price * (tree.n_leaves - 1)
+            here = Fraction(tree.objective) + price * (tree.n_leaves - 1)
             require(same(float(here), best), f"{tree} is not the best one for {alpha}: {float(best)!r}")
     alpha = float(case.options["alpha"])
     price = targets._share(alpha) * trees.total

@@ -34,7 +34,7 @@ def test_folds_choose_a_tree_which_is_printed_and_saved(iris, tmp_path):
     assert text.endswith(tree.export_text() + "\n")
     found = answer("path", iris, "--target", "species", "--max-depth", 2, "--cv", 3)
     assert (found["rows"], found["chosen"]) == (150, 3)
-    assert [tree["errors"] for tree in found["trees"]] == [100, 50, 6, 6]
+    assert [tree["objective"] for tree in found["trees"]] == [100, 50, 6, 6]
     assert all(0 < tree["held_out"] < 1 and tree["standard_error"] is not None for tree in found["trees"])
 
 
@@ -56,11 +56,21 @@ def test_the_table_is_read_as_by_fit(iris):
     assert (of_bands["chosen"], len(of_bands["trees"])) == (2, 2)
     without = ("--drop", "petal length (cm)", "--drop", "petal width (cm)")
     found = answer("path", iris, "--target", "species", "--max-depth", 1, *without)
-    assert found["trees"][1]["errors"] > 50
+    assert found["trees"][1]["objective"] > 50
     weighted = answer("path", iris, "--target", "species", "--max-depth", 1, "--class-weight", "setosa=3")
-    assert weighted["trees"][0]["errors"] == 100
+    assert weighted["trees"][0]["objective"] == 100
     few = answer("path", iris, "--target", "species", "--max-leaf-nodes", 3, "--min-samples-leaf", 51)
     assert [tree["n_leaves"] for tree in few["trees"]] == [1, 2, 2]
+
+
+def test_numbers(iris, tmp_path):
+    given = ("path", iris, "--target", "petal length (cm)", "--max-depth", 2)
+    found = answer(*given, "--cv", 2)
+    assert [tree["status"] for tree in found["trees"]] == ["within_gap"] * 4
+    assert found["trees"][3]["objective"] < 0.1 * found["trees"][0]["objective"]
+    gamma = worked(*given, "--criterion", "gamma", "--leaves", 2, "--out", tmp_path / "tree.json")
+    assert "gamma deviance, proved" in gamma
+    assert proofwood.load(tmp_path / "tree.json").criterion == "gamma"
 
 
 def test_mistakes(iris, tmp_path):
@@ -70,4 +80,4 @@ def test_mistakes(iris, tmp_path):
     assert "--drop species would drop the target column" in failed(*given, "--drop", "species")
     assert "--groups species is the target" in failed(*given, "--groups", "species", "--cv", 2)
     assert "--max-depth" in failed(*given, "--max-depth", -1)
-    assert "cut it into bands, with --bands" in failed("path", iris, "--target", "petal length (cm)")
+    assert "criterion" in failed(*given, "--criterion", "squared")

@@ -42,11 +42,13 @@ class TrainingRows:
 
     Parameters
     ----------
-    features : data frame
+    table : data frame with all columns
+    features : the columns of features
     target : (n_rows,) labels or numbers, or a frame of several targets
     groups : (n_rows,) group of each row, or None
     """
 
+    table: pl.DataFrame
     features: pl.DataFrame
     target: Any
     groups: Any
@@ -90,7 +92,7 @@ def training_rows(
     require_values(table, targets)
     features = drop_columns(features, [*drop, *(name for name in of_groups if name not in drop)])
     require_columns(features.columns, categorical)
-    return TrainingRows(features, found, None if groups is None else table.get_column(groups).to_numpy())
+    return TrainingRows(table, features, found, None if groups is None else table.get_column(groups).to_numpy())
 
 
 def require_apart(targets: Sequence[str], drop: Sequence[str], groups: str | None) -> None:

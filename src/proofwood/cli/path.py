@@ -10,9 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from proofwood.cli.answers import (
-    BOOLEAN,
     INTEGER,
     NUMBER,
+    STATUS,
     TEXT,
     AsJson,
     described,
@@ -24,6 +24,7 @@ from proofwood.cli.answers import (
 )
 from proofwood.cli.files import require_out, say_saved, writing
 from proofwood.cli.labelled import training_rows
+from proofwood.cli.learners.option import Predicts
 from proofwood.cli.options import (
     TABLE_HELP,
     Bands,
@@ -46,6 +47,7 @@ from proofwood.cli.options import (
     written_as,
 )
 from proofwood.cli.pictures import Plot, require_picture, save_picture
+from proofwood.cli.targets import learner_meant, read_target
 from proofwood.cli.weights import class_weight
 from proofwood.exceptions import DataError
 from proofwood.printable import printable
@@ -54,6 +56,7 @@ EXAMPLES = """
 proofwood data iris --out iris.csv
 proofwood path iris.csv --target species --cv 5 --plot path.pdf
 proofwood path iris.csv --target species --max-depth 2 --leaves 3 --out tree.json
+proofwood path iris.csv --target "petal length (cm)" --max-depth 2
 """
 
 register(
@@ -68,9 +71,9 @@ register(
                 {
                     "leaves": described(INTEGER, "the most leaves that the tree may have"),
                     "n_leaves": INTEGER,
-                    "errors": described(NUMBER, "weight of the wrong training rows"),
+                    "objective": described(NUMBER, "what it costs without a price of leaves"),
                     "lower_bound": NUMBER,
-                    "optimal": BOOLEAN,
+                    "status": STATUS,
                     "alpha_from": nullable(NUMBER, "least price of a leaf for which the tree is the best one"),
                     "alpha_to": nullable(NUMBER, "greatest such price"),
                     "held_out": nullable(NUMBER, "mean share of wrong held-out rows; null without --cv"),
@@ -88,6 +91,13 @@ def path(
     data: Annotated[Path, typer.Argument(help=f"{TABLE_HELP}, with a header.")],
     target: Target,
     max_depth: Annotated[int, typer.Option(metavar="N", help="Most tests on a path from the root to a leaf.")] = 3,
+    criterion: Annotated[
+        str | None,
+        typer.Option(
+            help="What to minimise: errors (the default), balanced_accuracy, log_loss or gini; of numbers squared_error "
+            "(the default), poisson or gamma."
+        ),
+    ] = None,
     max_leaf_nodes: Annotated[
         int | None, typer.Option(metavar="N", help="Most leaves, up to 17; by default as many as the depth permits.")
     ] = None,
@@ -131,11 +141,16 @@ def path(
         raise DataError("--out saves one tree of the path: add --leaves N, or --cv FOLDS, which chooses a number")
     rows = training_rows(data, [target], drop, categorical, groups, sheet, drop_missing=drop_missing)
     asked = bands_asked(bands)
-    labels = sorted(set(banded(rows.target, asked)[0].tolist()))
+    given = {} if criterion is None else {"criterion": criterion}
+    of_classes = {"--bands": bands, "--class-weight": class_weights}
+    aim = read_target(rows.table, [target], learner_meant(None, [target], given, of_classes))
+    by_classes = aim.predicts is Predicts.CLASSES
+    labels = sorted(set(banded(aim.values, asked)[0].tolist())) if by_classes else ()
     found = optimal_tree_path(
         rows.features,
-        rows.target,
+        aim.values,
         max_depth=max_depth,
+        criterion=criterion or ("errors" if by_classes else "squared_error"),
         max_leaf_nodes=max_leaf_nodes,
         cv=cv,
         groups=rows.groups,

@@ -113,7 +113,6 @@ def front_of(
     if all(problem.holds_leaves(tree.model, share) for tree in front.trees):
         return front
     # Bounds of trees whose leaves may be slightly lighter hold for those with a stricter limit, too.
-    assert isinstance(problem.cost, TreeCost)
     sure = searched(replace(problem, min_leaf_weight=problem.cost.leaf_weight(share, surely=True)))
     both = zip(front.trees, sure.trees, strict=True)
     trees = tuple(replace(found, lower=min(first.lower, found.upper)) for first, found in both)
@@ -140,12 +139,10 @@ def at_price(of: TreeProblem, front: Front, problem: TreeProblem, most: int | No
     problem : the same with another price
     most : the most leaves; None for those of the front
     """
-    of_front, cost = of.cost, problem.cost
-    assert isinstance(of_front, TreeCost)
-    assert isinstance(cost, TreeCost)
+    cost = problem.cost
 
-    def priced(errors: int, leaves: int) -> int:
-        return cost.of_tree(errors // of_front.error_price, leaves)
+    def priced(units: int, leaves: int) -> int:
+        return cost.of_tree(units // of.cost.error_price, leaves)
 
     trees = front.trees[:most]
     best = min(trees, key=lambda tree: (priced(tree.upper, tree.model.n_leaves), tree.leaves))

@@ -17,22 +17,25 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import _safe_indexing
 
-from proofwood.arguments import is_integer
+from proofwood.arguments import choice, is_integer
 from proofwood.data.schema import forms_of
 from proofwood.engines.trees.front import MOST_LEAVES, Front, FrontTree, most_leaves
 from proofwood.estimators.base import fit_within
 from proofwood.estimators.choice import Rule, choose
-from proofwood.estimators.classifier import ClassRows
 from proofwood.estimators.few_leaves import at_price, fitted, front_of
 from proofwood.estimators.folds import folds_of
 from proofwood.estimators.input import features_and_labels, target_name, with_row_index
+from proofwood.estimators.number_learner import NumberRows
+from proofwood.estimators.optimal_regressor import CRITERIA as NUMBERS
+from proofwood.estimators.optimal_regressor import OptimalTreeRegressor
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
 from proofwood.estimators.parameters import seconds_of
-from proofwood.estimators.tree_learner import PosedTree
+from proofwood.estimators.tree_learner import PosedTree, TreeLearner
 from proofwood.exceptions import DataWarning, OptimalityWarning
 from proofwood.hints import parameter
+from proofwood.language import gettext
 from proofwood.model.node_table import FloatArray
-from proofwood.problem.objectives import Proof, proof, share_of
+from proofwood.problem.objectives import Proof, TreeCost, proof, share_of
 from proofwood.problem.tree import check_depth
 from proofwood.result import Status, figure
 from proofwood.show.front import plot_front
@@ -40,6 +43,8 @@ from proofwood.show.front import plot_front
 if TYPE_CHECKING:
     import polars as pl
 
+BY_LEAVES = ("errors", "balanced_accuracy", "log_loss", "gini")
+"""Criteria of classes for which trees are searched by their number of leaves."""
 FOR_FOLDS = 0.5
 """Share of the time limit that is kept for fronts on folds."""
 
@@ -52,19 +57,20 @@ class TreeOfPath:
     ----------
     leaves : the most leaves that it may have
     n_leaves : the leaves that it has
-    errors : weight of the wrong training rows
-    lower_bound : no tree of at most so many leaves, of the depth of the path, has fewer
-    optimal : whether both are equal
+    objective : what it costs without a price of leaves: the weight of the wrong training rows, or another criterion
+    lower_bound : no tree of at most so many leaves, of the depth of the path, costs less
+    status : what is proved; of costs that are rounded, such as squared errors, "within_gap" is a completed proof
     alphas : the least and the greatest price of a leaf for which it is proved to be the best tree of the path; None if
         there is none, or a single one at which another tree costs as little
-    fold_errors : (n_folds,) shares of wrong held-out rows, of the trees of as many leaves on folds; empty without folds
+    fold_errors : (n_folds,) shares of wrong held-out rows, or of numbers 1 - R² there, of the trees of as many leaves
+        on folds; empty without folds
     """
 
     leaves: int
     n_leaves: int
-    errors: float
+    objective: float
     lower_bound: float
-    optimal: bool
+    status: Status
     alphas: tuple[float, float] | None
     fold_errors: FloatArray
 
@@ -82,10 +88,9 @@ class TreePath:
         How long the search on all rows took.
     """
 
-    def __init__(
-        self, learner: OptimalTreeClassifier, rows: ClassRows, posed: PosedTree, front: Front, folds: FloatArray | None
-    ) -> None:
-        self._learner, self._rows, self._posed, self._front = learner, rows, posed, front
+    def __init__(self, learner: TreeLearner[Any], posed: PosedTree, front: Front, folds: FloatArray | None) -> None:
+        self._learner, self._front = learner, front
+        self._posed = replace(posed, problem=front.problem)  # in the unit of costs in which it was searched
         self.seconds = front.stats.seconds
         self._held_out = folds
         self._trees = tuple(self._tree(tree) for tree in front.trees)
@@ -105,38 +110,47 @@ class TreePath:
         return self._trees[place]
 
     def __repr__(self) -> str:
-        proved = sum(tree.optimal for tree in self)
-        return f"<TreePath: 1 to {len(self)} leaves, {proved} of {len(self)} proved>"
+        return f"<TreePath: 1 to {len(self)} leaves, {self._n_proved} of {len(self)} proved>"
 
     @property
-    def _total(self) -> float:
-        return float(self._posed.problem.real_weights.sum())
+    def _n_proved(self) -> int:
+        return sum(tree.status is not Status.FEASIBLE for tree in self)
+
+    @property
+    def _whole(self) -> tuple[Fraction, Fraction]:
+        """At least, and at most, what prices and pictures are shares of: the total weight, or what a leaf costs."""
+        problem = self._posed.problem
+        if isinstance(problem.cost, TreeCost):
+            total = problem.cost.in_weight(problem.cost.error_price * problem.cost.total)
+            return total, total
+        alone = self._proof_of(self._front.trees[0])
+        return Fraction(alone.lower_bound), Fraction(alone.objective)
 
     def _tree(self, tree: FrontTree) -> TreeOfPath:
         told = self._proof_of(tree)
         low, high = self._prices(tree)
-        exact = self._posed.problem.cost.exact
         return TreeOfPath(
             tree.leaves,
             tree.model.n_leaves,
             told.objective,
             told.lower_bound,
-            told.status is Status.OPTIMAL,
-            (float(low), float(high)) if low < high and tree.model.n_leaves == tree.leaves and exact else None,
+            told.status,
+            (float(low), float(high)) if low < high and tree.model.n_leaves == tree.leaves else None,
             np.empty(0) if self._held_out is None else self._held_out[tree.leaves - 1],
         )
 
     def _prices(self, tree: FrontTree) -> tuple[Fraction, Fraction]:
-        """The prices, as shares, from which on fewer errors are not worth a leaf, and up to which they are."""
-        cost = self._posed.problem.cost
-        unit = cost.error_price * cost.total
+        """The prices, as shares, from which on a lower cost is not worth a leaf, and up to which it is."""
+        least, most = self._whole
         low, high = Fraction(0), Fraction(1)
-        for other in self._front.trees:
+        upper = Fraction(self._proof_of(tree).objective)
+        for other in self._front.trees if least > 0 else ():
             more = other.leaves - tree.leaves
+            bound = Fraction(self._proof_of(other).lower_bound)
             if more > 0:
-                low = max(low, Fraction(tree.upper - other.lower, unit * more))
+                low = max(low, (upper - bound) / (least * more))
             elif more < 0:
-                high = min(high, Fraction(other.lower - tree.upper, -more * unit))
+                high = min(high, (bound - upper) / (most * -more))
         return low, high
 
     def _proof_of(self, tree: FrontTree) -> Proof:
@@ -144,14 +158,14 @@ class TreePath:
         complete = self._front.stats.stopped_by is None
         return proof(problem.cost, tree.upper, tree.lower, lambda: problem.real_cost(tree.model), complete=complete)
 
-    def at(self, leaves: int | None = None, *, alpha: float | None = None) -> OptimalTreeClassifier:
-        """The best tree of a number of leaves, or at a price of a leaf, as a fitted classifier with its proof.
+    def at(self, leaves: int | None = None, *, alpha: float | None = None) -> Any:
+        """The best tree of a number of leaves, or at a price of a leaf, as a fitted learner with its proof.
 
         Parameters
         ----------
         leaves : the most leaves; None with folds and without ``alpha``: the chosen number
-        alpha : price of each leaf beyond the first, as a share of the total weight: the tree costs least among all
-            trees of the depth and the leaves of the path
+        alpha : price of each leaf beyond the first, as a share of the total weight, or of what a single leaf costs: the
+            tree costs least among all trees of the depth and the leaves of the path
         """
         if alpha is not None and leaves is not None:
             raise ValueError("leaves and alpha are both given: pass one")
@@ -165,7 +179,7 @@ class TreePath:
         tree = self._front.trees[leaves - 1]
         return fitted(self._learner, self._posed, self._front, tree, self._proof_of(tree), max_leaf_nodes=leaves)
 
-    def _at_price(self, alpha: float) -> OptimalTreeClassifier:
+    def _at_price(self, alpha: float) -> Any:
         share = share_of(alpha)
         if share is None or not 0 <= share <= 1:
             raise ValueError(f"{parameter('alpha', alpha)}: expected a share, from 0 to 1")
@@ -178,16 +192,15 @@ class TreePath:
     def to_frame(self) -> pl.DataFrame:
         """A polars data frame with one row per number of leaves.
 
-        Columns: ``leaves``, ``n_leaves``, ``errors``, ``lower_bound``, ``optimal``, ``alpha_from`` and ``alpha_to``
-        (null if the tree is the best one for no price); with folds ``held_out``, the mean share of wrong held-out rows,
-        and ``standard_error``.
+        Columns: ``leaves``, ``n_leaves``, ``objective``, ``lower_bound``, ``status``, ``alpha_from`` and ``alpha_to``
+        (null if the tree is the best one for no price); with folds ``held_out``, the mean of the errors there, and
+        ``standard_error``.
         """
         import polars as pl  # start-up time: a path needs no frame
 
         found: dict[str, Any] = {
-            name: [getattr(tree, name) for tree in self]
-            for name in ("leaves", "n_leaves", "errors", "lower_bound", "optimal")
-        }
+            name: [getattr(tree, name) for tree in self] for name in ("leaves", "n_leaves", "objective", "lower_bound")
+        } | {"status": [str(tree.status) for tree in self]}
         for place, name in enumerate(("alpha_from", "alpha_to")):
             values = [None if tree.alphas is None else tree.alphas[place] for tree in self]
             found[name] = pl.Series(name, values, dtype=pl.Float64)
@@ -201,11 +214,13 @@ class TreePath:
     def summary(self) -> str:
         """One line for each number of leaves."""
         lines = []
+        name = self._posed.problem.cost.name
+        unit, of_folds = ("wrong", "held-out rows") if name == "errors" else (name, self._of_folds)
         for tree in self:
-            line = f"{tree.leaves:2d} {'leaf:  ' if tree.leaves == 1 else 'leaves:'} {figure(tree.errors)} wrong"
-            line += ", proved" if tree.optimal else f", at least {figure(tree.lower_bound)}"
+            line = f"{tree.leaves:2d} {'leaf:  ' if tree.leaves == 1 else 'leaves:'} {figure(tree.objective)} {unit}"
+            line += f", at least {figure(tree.lower_bound)}" if tree.status is Status.FEASIBLE else ", proved"
             if tree.fold_errors.size:
-                line += f"; held-out rows {tree.fold_errors.mean():.2%}"
+                line += f"; {of_folds} {tree.fold_errors.mean():.2%}"
             if tree.alphas is not None:
                 line += f"; best for alpha {tree.alphas[0]:.4g} to {tree.alphas[1]:.4g}"
             lines.append(line + (" (chosen)" if tree.leaves == self.chosen else ""))
@@ -220,17 +235,24 @@ class TreePath:
         figsize : width and height of a new figure in inches
         title : line above the picture; by default the depth, and how much is proved
         """
-        proved = sum(tree.optimal for tree in self)
-        default = f"trees of depth at most {self._posed.problem.max_depth}: {proved} of {len(self)} proved optimal"
+        depth, whole = self._posed.problem.max_depth, float(self._whole[1]) or 1.0
+        default = f"trees of depth at most {depth}: {self._n_proved} of {len(self)} proved optimal"
+        by_errors = self._posed.problem.cost.name == "errors"
+        shares = gettext("share of wrong rows") if by_errors else gettext("share of the cost of a single leaf")
         return plot_front(
-            np.array([tree.errors for tree in self]) / self._total,
-            np.array([tree.lower_bound for tree in self]) / self._total,
+            np.array([tree.objective for tree in self]) / whole,
+            np.array([tree.lower_bound for tree in self]) / whole,
             self._held_out,
             chosen=None if self.chosen is None else self.chosen - 1,
             ax=ax,
             figsize=figsize,
             title=default if title is None else title,
+            errors_in_words=shares,
         )
+
+    @property
+    def _of_folds(self) -> str:
+        return "wrong held-out rows" if hasattr(self._learner, "classes_") else "1 - R² on held-out rows"
 
 
 def optimal_tree_path(
@@ -238,6 +260,7 @@ def optimal_tree_path(
     y: Any,
     *,
     max_depth: int = 3,
+    criterion: str = "errors",
     max_leaf_nodes: int | None = None,
     cv: Any = None,
     groups: Any = None,
@@ -255,15 +278,17 @@ def optimal_tree_path(
     memory_limit: int | str | None = None,
     n_jobs: int | None = None,
 ) -> TreePath:
-    """The tree of fewest errors for every number of leaves, and so for every price of a leaf, in one search.
+    """The tree of fewest errors, or least cost, for every number of leaves, and so for every price, in one search.
 
     Parameters
     ----------
     X : (n_samples, n_features) an array, or a pandas or polars frame, of finite numbers, text, categories, dates or
         times; values may be missing. Of a column of text, sets of levels are candidates as for leaves with a minimum.
-    y : (n_samples,) labels of any type that can be sorted
+    y : (n_samples,) labels of any type that can be sorted; or numbers
     max_depth : int, default 3
         Most tests on a path from the root to a leaf.
+    criterion : "errors", "balanced_accuracy", "log_loss" or "gini"; of numbers "squared_error", "poisson" or "gamma"
+        What each tree minimises, as for :class:`OptimalTreeClassifier` or :class:`OptimalTreeRegressor`.
     max_leaf_nodes : int from 1 to 17, or None
         The most leaves; None: as many as the depth permits, at most 17.
     cv : int, splitter or iterable of (train, test), or None
@@ -278,9 +303,9 @@ def optimal_tree_path(
         Least share of the total weight per leaf.
     sample_weight : (n_samples,) weight of each row, at least 0; rows of weight 0 are ignored
     class_weight : dict from label to weight, "balanced" or None
-        Factor for the weight of each row of a class.
+        Factor for the weight of each row of a class; of classes only.
     categorical_features, drop, missing_values : as in :class:`OptimalTreeClassifier`
-    written_as, bands : as in :class:`OptimalTreeClassifier`
+    written_as, bands : as in :class:`OptimalTreeClassifier`; ``bands`` of classes only
     time_limit : float or None, default 60.0
         Seconds for all searches; with folds, half of it is kept for them. Where it is over, trees in hand and bounds
         are returned.
@@ -309,34 +334,35 @@ def optimal_tree_path(
     >>> from proofwood import optimal_tree_path
     >>> X, y = load_iris(return_X_y=True)
     >>> path = optimal_tree_path(X, y, max_depth=2)
-    >>> [int(tree.errors) for tree in path]
+    >>> [int(tree.objective) for tree in path]
     [100, 50, 6, 6]
     >>> path.at(leaves=3).get_n_leaves(), path.at(alpha=0.5).get_n_leaves()
     (3, 1)
     """
     started = time.monotonic()
     check_depth(max_depth)
-    learner = OptimalTreeClassifier(
+    of_classes = {"class_weight": class_weight, "bands": bands}
+    learner = _learner(criterion, of_classes)(
         max_depth,
+        criterion=criterion,
         max_leaf_nodes=most_leaves(max_depth) if max_leaf_nodes is None else max_leaf_nodes,
         min_samples_leaf=min_samples_leaf,
         min_weight_fraction_leaf=min_weight_fraction_leaf,
-        class_weight=class_weight,
         categorical_features=categorical_features,
         drop=drop,
         missing_values=missing_values,
         written_as=written_as,
-        bands=bands,
         time_limit=time_limit,
         memory_limit=memory_limit,
         n_jobs=n_jobs,
+        **{name: value for name, value in of_classes.items() if value is not None},
     )
     learner._check_shared_parameters()
     with fit_within(memory_limit):
         name = target_name(y)
-        X, labels = features_and_labels(X, y)
+        X, target = features_and_labels(X, y, labels=learner._has_labels)
         X = with_row_index(X)
-        rows = learner._read_rows(X, labels, sample_weight)
+        rows = learner._read_rows(X, target, sample_weight)
         learner.target_name_ = name
         posed = learner._problem(rows)
         most = min(most_leaves(max_depth), learner.max_leaf_nodes or MOST_LEAVES)
@@ -347,50 +373,68 @@ def optimal_tree_path(
         front = front_of(posed.problem, most, learner, first)
         held_out = None
         if cv is not None:
-            named = np.asarray(rows.classes[rows.codes])
-            folds = folds_of(cv, X, named, groups, random_state, rows.columns)
+            of_numbers = isinstance(rows, NumberRows)
+            targets = rows.targets[:, 0] if of_numbers else np.asarray(rows.classes[rows.codes])
+            folds = folds_of(cv, X, targets, groups, random_state, rows.columns, of_numbers=of_numbers)
             weights = None if sample_weight is None else np.asarray(sample_weight, float)
-            held_out = _on_folds(learner, X, named, weights, folds, most, end)
-    path = TreePath(learner, rows, posed, front, held_out)
+            held_out = _on_folds(learner, X, targets, weights, folds, most, end)
+    path = TreePath(learner, posed, front, held_out)
     _warn_of_unproved(path)
     return path
 
 
+def _learner(criterion: str, of_classes: Mapping[str, Any]) -> Any:
+    """The learner of a criterion: OptimalTreeClassifier, or OptimalTreeRegressor."""
+    of_numbers = tuple(NUMBERS)
+    choice(criterion, "criterion", (*BY_LEAVES, *of_numbers))
+    if criterion in BY_LEAVES:
+        return OptimalTreeClassifier
+    given = next((name for name, value in of_classes.items() if value is not None), None)
+    if given is not None:
+        raise ValueError(f"{parameter(given, of_classes[given])} is about classes: leave it out with {criterion!r}")
+    return OptimalTreeRegressor
+
+
 def _on_folds(
-    learner: OptimalTreeClassifier,
+    learner: TreeLearner[Any],
     X: Any,
-    labels: npt.NDArray[Any],
+    targets: npt.NDArray[Any],
     weights: FloatArray | None,
     folds: list[Any],
     most: int,
     end: float | None,
 ) -> FloatArray:
-    """(most, n_folds) share of the weight that the trees of a path on each fold get wrong where it holds out rows."""
+    """(most, n_folds) share of wrong rows, or 1 - R², of the trees of a path on each fold, where it holds out rows."""
     wrong = np.zeros((most, len(folds)))
     for place, (train, test) in enumerate(folds):
-        reader = copy(learner).set_params(written_as=forms_of(learner.schema_), bands=None)
+        reader = copy(learner).set_params(written_as=forms_of(learner.schema_))
+        if reader._has_labels:
+            reader.set_params(bands=None)  # the targets are bands
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # warnings about columns are raised once, for all rows
             rows = reader._read_rows(
-                _safe_indexing(X, train), labels[train], None if weights is None else weights[train]
+                _safe_indexing(X, train), targets[train], None if weights is None else weights[train]
             )
         posed = reader._problem(rows)
         now = time.monotonic()
         until = None if end is None else now + (end - now) / (len(folds) - place)
-        path = TreePath(reader, rows, posed, front_of(posed.problem, most, learner, until), None)
-        held_out, answers = _safe_indexing(X, test), labels[test]
+        path = TreePath(reader, posed, front_of(posed.problem, most, learner, until), None)
+        held_out, of_rows = _safe_indexing(X, test), None if weights is None else weights[test]
         for leaves in range(1, most + 1):
-            missed = path.at(leaves).predict(held_out) != answers
-            wrong[leaves - 1, place] = np.average(missed, weights=None if weights is None else weights[test])
+            tree = path.at(leaves)
+            if reader._has_labels:
+                wrong[leaves - 1, place] = np.average(tree.predict(held_out) != targets[test], weights=of_rows)
+            else:
+                wrong[leaves - 1, place] = 1 - tree.score(held_out, targets[test], of_rows)
     return wrong
 
 
 def _warn_of_unproved(path: TreePath) -> None:
-    open_ones = [tree.leaves for tree in path if not tree.optimal]
+    open_ones = [tree.leaves for tree in path if tree.status is Status.FEASIBLE]
     if path._front.stats.stopped_by is not None and open_ones:
         warnings.warn(
             f"the search was stopped by {path._front.stats.stopped_by}: trees of {min(open_ones)} leaves and more may "
-            f"have fewer errors, down to their lower bounds. Raise {parameter('time_limit')}, or take a smaller "
+            f"cost less, down to their lower bounds. Raise {parameter('time_limit')}, or take a smaller "
             "max_depth",
             OptimalityWarning,
             stacklevel=3,

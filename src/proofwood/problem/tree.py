@@ -240,13 +240,17 @@ class TreeProblem:
         return replace(self, target=target, cost=cost, max_gap=gap)
 
     def at_alpha(self, alpha: float | Fraction) -> TreeProblem:
-        """The same problem of classes, without a permitted gap, with another price of a leaf.
+        """The same problem, without a permitted gap, with another price of a leaf.
 
         Parameters
         ----------
-        alpha : as in :meth:`from_arrays`
+        alpha : as in :meth:`from_arrays` or :meth:`by_sums`
         """
         cost = self.cost
+        if isinstance(cost, SumCost):
+            assert isinstance(self.target, SumTarget)
+            alone = replace(self, cost=cost.at_price(Fraction(0), most=cost.most)).real_cost(self.target.alone(self.X))
+            return replace(self, cost=cost.at_share(alpha, alone, most=cost.most), max_gap=0)
         priced = TreeCost.of(alpha=alpha, total=cost.total, unit=cost.unit, rounding=self.rounding, most=cost.most)
         return replace(self, cost=priced, max_gap=0)
 

@@ -24,8 +24,9 @@ def plot_front(
     ax: Axes | None = None,
     figsize: tuple[float, float] | None = None,
     title: str = "",
+    errors_in_words: str,
 ) -> Axes:
-    """Draw shares of wrong rows over numbers of leaves, from one.
+    """Draw shares of wrong rows, or of another cost, over numbers of leaves, from one.
 
     Parameters
     ----------
@@ -35,6 +36,7 @@ def plot_front(
     ax : axes to draw on; None makes a new figure, through pyplot
     figsize : width and height of a new figure in inches
     title : line above the picture
+    errors_in_words : what they are shares of, beside the axis
 
     Returns
     -------
@@ -72,7 +74,7 @@ def plot_front(
     ax.set_xticks(leaves)
     ax.set_ylim(bottom=0)
     ax.set_xlabel(gettext("leaves, at most"))
-    ax.set_ylabel(gettext("share of wrong rows"))
+    ax.set_ylabel(errors_in_words)
     ax.set_title(title, fontsize="medium", loc="left", parse_math=False)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from sklearn.model_selection import StratifiedKFold
 
-from proofwood import OptimalityWarning, OptimalTreeClassifier, optimal_tree_path
+from proofwood import OptimalityWarning, OptimalTreeClassifier, OptimalTreeRegressor, optimal_tree_path
 from proofwood.estimators.tree_path import TreePath
 from proofwood.result import Status
 
@@ -30,8 +30,8 @@ def test_each_tree_is_that_of_its_own_fit(path: TreePath) -> None:
     for tree in path:
         alone = OptimalTreeClassifier(3, max_leaf_nodes=tree.leaves).fit(X, Y)
         fitted = path.at(tree.leaves)
-        assert tree.errors == tree.lower_bound == alone.objective_ == fitted.objective_ == fitted.recount(X, Y)
-        assert tree.optimal
+        assert tree.objective == tree.lower_bound == alone.objective_ == fitted.objective_ == fitted.recount(X, Y)
+        assert tree.status is Status.OPTIMAL
         assert fitted.status_ is Status.OPTIMAL
         assert fitted.get_n_leaves() == tree.n_leaves <= tree.leaves
         assert fitted.result_.scope == alone.result_.scope
@@ -57,6 +57,45 @@ def test_within_its_prices_a_tree_is_the_best_one(path: TreePath) -> None:
         assert OptimalTreeClassifier(3, alpha=middle).fit(X, Y).get_n_leaves() == tree.n_leaves
 
 
+@pytest.mark.parametrize("criterion", ["squared_error", "poisson", "gamma"])
+def test_numbers(criterion: str) -> None:
+    y = RNG.poisson(2, 160) + 1.0 + (X[:, 0] > 0.3)
+    weights = RNG.integers(1, 4, 160)
+    path = optimal_tree_path(X, y, max_depth=2, criterion=criterion, sample_weight=weights, cv=3)
+    for tree in path:
+        alone = OptimalTreeRegressor(2, criterion=criterion, max_leaf_nodes=tree.leaves).fit(X, y, weights)
+        fitted = path.at(tree.leaves)
+        assert tree.objective == pytest.approx(alone.objective_)
+        assert fitted.recount(X, y, weights) == fitted.objective_ == tree.objective
+        assert tree.status in (Status.OPTIMAL, Status.WITHIN_GAP)
+        assert tree.lower_bound == pytest.approx(tree.objective, rel=1e-9)
+        assert fitted._claim() == alone._claim()
+    for alpha in (0.001, 0.02, 0.1, 0.5):
+        alone, fitted = (
+            OptimalTreeRegressor(2, criterion=criterion, alpha=alpha).fit(X, y, weights),
+            path.at(alpha=alpha),
+        )
+        assert fitted.objective_ == pytest.approx(alone.objective_)
+        assert fitted.lower_bound_ == pytest.approx(alone.lower_bound_)
+        inside = [tree.leaves for tree in path if tree.alphas is not None and tree.alphas[0] <= alpha <= tree.alphas[1]]
+        assert inside in ([], [fitted.get_n_leaves()])
+    assert path.chosen == path.at().max_leaf_nodes
+    assert path.summary().count(", proved; 1 - R² on held-out rows") == 4
+    assert path.plot().get_ylabel() == "share of the cost of a single leaf"
+    rows = np.arange(0, 160, 2)
+    r2 = [path.at(k).score(X[rows], y[rows]) for k in (1, 4)]
+    assert r2[0] < r2[1]
+
+
+@pytest.mark.parametrize("criterion", ["balanced_accuracy", "log_loss", "gini"])
+def test_other_criteria_of_classes(criterion: str) -> None:
+    path = optimal_tree_path(X, Y, max_depth=2, criterion=criterion)
+    for tree in path:
+        alone = OptimalTreeClassifier(2, criterion=criterion, max_leaf_nodes=tree.leaves).fit(X, Y)
+        assert tree.objective == pytest.approx(alone.objective_)
+        assert path.at(tree.leaves).status_ is not Status.FEASIBLE
+
+
 def test_weights_minima_and_text() -> None:
     table = pd.DataFrame({"kind": np.array(list("abc"))[RNG.integers(0, 3, 160)], "x": X[:, 0], "y": X[:, 1]})
     weights = RNG.integers(1, 5, 160) / 3
@@ -64,8 +103,8 @@ def test_weights_minima_and_text() -> None:
     path = optimal_tree_path(table, Y, sample_weight=weights, max_depth=2, **given)
     for tree in path:
         alone = OptimalTreeClassifier(2, max_leaf_nodes=tree.leaves, **given).fit(table, Y, weights)
-        assert tree.errors == pytest.approx(alone.objective_)
-        assert path.at(tree.leaves).recount(table, Y, weights) == pytest.approx(tree.errors)
+        assert tree.objective == pytest.approx(alone.objective_)
+        assert path.at(tree.leaves).recount(table, Y, weights) == pytest.approx(tree.objective)
 
 
 def test_folds_count_what_single_trees_get_wrong() -> None:
@@ -82,7 +121,7 @@ def test_folds_count_what_single_trees_get_wrong() -> None:
 def test_table_and_picture(path: TreePath) -> None:
     frame = path.to_frame()
     assert frame["leaves"].to_list() == list(range(1, 9))
-    assert frame["errors"].to_list() == [tree.errors for tree in path]
+    assert frame["objective"].to_list() == [tree.objective for tree in path]
     ax = path.plot()
     assert ax.get_title(loc="left") == "trees of depth at most 3: 8 of 8 proved optimal"
     assert ax.get_xlabel() == "leaves, at most"
@@ -93,11 +132,11 @@ def test_a_stop_is_told_and_bounds_hold() -> None:
     X, y = RNG.normal(size=(3000, 8)), RNG.integers(0, 2, 3000)
     with pytest.warns(OptimalityWarning, match="stopped by time_limit"):
         path = optimal_tree_path(X, y, max_depth=4, time_limit=0.5)
-    assert not path[-1].optimal
-    assert path[-1].lower_bound < path[-1].errors
+    assert path[-1].status is Status.FEASIBLE
+    assert path[-1].lower_bound < path[-1].objective
     fitted = path.at(leaves=16)
     assert fitted.status_ is Status.FEASIBLE
-    assert (fitted.lower_bound_, fitted.objective_) == (path[-1].lower_bound, path[-1].errors)
+    assert (fitted.lower_bound_, fitted.objective_) == (path[-1].lower_bound, path[-1].objective)
     assert path.at(alpha=0.001).lower_bound_ <= path.at(alpha=0.001).objective_
 
 
@@ -110,6 +149,10 @@ def test_what_is_refused(path: TreePath) -> None:
         path.at()
     with pytest.raises(ValueError, match="expected an integer from 1 to 17"):
         optimal_tree_path(X, Y, max_leaf_nodes=0)
+    with pytest.raises(ValueError, match="criterion"):
+        optimal_tree_path(X, Y, criterion="f1")
+    with pytest.raises(ValueError, match="is about classes"):
+        optimal_tree_path(X, X[:, 0], criterion="squared_error", class_weight="balanced")
     with pytest.raises(ValueError, match="is not a depth"):
         optimal_tree_path(X, Y, max_depth=-1)
 
@@ -118,5 +161,5 @@ def test_one_class_is_a_leaf() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         path = optimal_tree_path(X, np.zeros(160), max_depth=2)
-    assert [tree.errors for tree in path] == [0, 0, 0, 0]
+    assert [tree.objective for tree in path] == [0, 0, 0, 0]
     assert path.at(alpha=0.1).get_n_leaves() == 1
