@@ -94,7 +94,7 @@ def path(
     criterion: Annotated[
         str | None,
         typer.Option(
-            help="What to minimise: errors (the default), balanced_accuracy, log_loss or gini; of numbers squared_error "
+            help="What to minimise: errors (by default), balanced_accuracy, log_loss or gini; of numbers squared_error "
             "(the default), poisson or gamma."
         ),
     ] = None,

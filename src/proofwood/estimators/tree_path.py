@@ -241,7 +241,7 @@ class TreePath:
         shares = gettext("share of wrong rows") if by_errors else gettext("share of the cost of a single leaf")
         return plot_front(
             np.array([tree.objective for tree in self]) / whole,
-            np.array([tree.lower_bound for tree in self]) / whole,
+            np.array([tree.lower_bound if tree.status is Status.FEASIBLE else tree.objective for tree in self]) / whole,
             self._held_out,
             chosen=None if self.chosen is None else self.chosen - 1,
             ax=ax,
