@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 from itertools import islice
 from typing import Any
 
@@ -13,8 +14,9 @@ from proofwood import near_optimal_trees
 from tests import naive_near
 from tests.fuzz import _records, _trees
 from tests.fuzz._trees import require
+from tests.naive import Rows, splits
 
-MOST_TREES = 30_000
+MOST_TREES = 200_000
 """Trees of a table that are enumerated."""
 MOST_READ = 400
 """Trees of a set that are made into models."""
@@ -44,6 +46,9 @@ def draw(rng: np.random.Generator) -> tuple[pd.DataFrame, np.ndarray, Any, dict[
 def check(near: Any, X: Any, y: Any, weights: Any, rng: np.random.Generator, counts: Counter[str]) -> None:
     """All that a set says, against every tree."""
     problem = near._posed.problem
+    if trees_of(problem) > MOST_TREES:
+        counts["too large"] += 1
+        return
     every = naive_near.trees_and_costs(problem)
     best = min(every.values())
     budget = best + round(near.slack / near._source.real(1))
@@ -80,6 +85,17 @@ def check(near: Any, X: Any, y: Any, weights: Any, rng: np.random.Generator, cou
         wanted_rows = naive_near.decisions(inside, problem, new)
         require(np.array_equal(near._found.decisions(new), wanted_rows), "other decisions")
         require(np.array_equal(near.decisions(), wanted_rows[: len(problem.X)]), "other decisions of training rows")
+
+
+def trees_of(problem: Any) -> int:
+    """The number of trees, those included whose nodes lower no errors."""
+
+    @cache
+    def below(rows: Rows, depth: int) -> int:
+        sides = splits(problem, rows) if depth else ()
+        return 1 + sum(below(low, depth - 1) * below(high, depth - 1) for _, _, low, high in sides)
+
+    return below(frozenset(range(problem.n_rows)), problem.max_depth)
 
 
 def _over_views(near: Any, model: Any) -> Any:

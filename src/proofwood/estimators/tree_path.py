@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -326,7 +327,8 @@ def optimal_tree_path(
     Warns
     -----
     OptimalityWarning
-        If a limit ended a search before its proof.
+        If a limit or Ctrl-C ended a search before its proof. After Ctrl-C no further fold is searched, and no number of
+        leaves is chosen.
 
     Examples
     --------
@@ -372,13 +374,17 @@ def optimal_tree_path(
         first = end if end is None or cv is None or whole is None else end - FOR_FOLDS * whole
         front = front_of(posed.problem, most, learner, first)
         held_out = None
-        if cv is not None:
+        if cv is not None and front.stats.stopped_by != "interrupt":
             of_numbers = isinstance(rows, NumberRows)
             targets = rows.targets[:, 0] if of_numbers else np.asarray(rows.classes[rows.codes])
             folds = folds_of(cv, X, targets, groups, random_state, rows.columns, of_numbers=of_numbers)
             weights = None if sample_weight is None else np.asarray(sample_weight, float)
-            held_out = _on_folds(learner, X, targets, weights, folds, most, end)
+            with suppress(KeyboardInterrupt):  # the path on all rows is complete
+                held_out = _on_folds(learner, X, targets, weights, folds, most, end)
     path = TreePath(learner, posed, front, held_out)
+    if cv is not None and held_out is None:
+        told = "Ctrl-C ended the path before its trees were tried on folds: no number of leaves is chosen"
+        warnings.warn(told, OptimalityWarning, stacklevel=2)
     _warn_of_unproved(path)
     return path
 
@@ -419,6 +425,8 @@ def _on_folds(
         now = time.monotonic()
         until = None if end is None else now + (end - now) / (len(folds) - place)
         path = TreePath(reader, posed, front_of(posed.problem, most, learner, until), None)
+        if path._front.stats.stopped_by == "interrupt":
+            raise KeyboardInterrupt
         held_out, of_rows = _safe_indexing(X, test), None if weights is None else weights[test]
         for leaves in range(1, most + 1):
             tree = path.at(leaves)

@@ -14,6 +14,7 @@ from sklearn.model_selection import StratifiedKFold
 from proofwood import OptimalityWarning, OptimalTreeClassifier, OptimalTreeRegressor, optimal_tree_path
 from proofwood.estimators.tree_path import TreePath
 from proofwood.result import Status
+from tests.interrupts import interrupted
 
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(160, 3))
@@ -23,6 +24,17 @@ Y = np.array(["no", "yes"])[((X[:, 0] > 0.3) ^ (X[:, 1] > 0) ^ (RNG.random(160) 
 @pytest.fixture(scope="module")
 def path() -> TreePath:
     return optimal_tree_path(X, Y, max_depth=3)
+
+
+def test_after_ctrl_c_no_fold_is_searched() -> None:
+    rng = np.random.default_rng(0)
+    large, labels = rng.normal(size=(4000, 6)), rng.integers(0, 2, 4000)
+    with pytest.warns(OptimalityWarning) as told:
+        stopped = interrupted(lambda: optimal_tree_path(large, labels, max_depth=4, cv=3, time_limit=None), 0.5)
+    assert stopped.chosen is None
+    assert len(stopped) == 16
+    assert not stopped[15].optimal
+    assert ["no number of leaves is chosen" in str(one.message) for one in told] == [True, False]
 
 
 def test_each_tree_is_that_of_its_own_fit(path: TreePath) -> None:
