@@ -61,35 +61,20 @@ class PairStumps final : public packed::Stumps {
 
   bool divide(const packed::RowSet& rows, u32 test) override {
     Counted &whole = of_[kWhole], &part = of_[kPart], &rest = of_[kRest];
-    u32 held = 0;
-    for (u32 w = 0; w < rows.words.group[1]; ++w)
-      held += static_cast<u32>(std::popcount(rows.words.bits[std::size_t{w} * rows.stride + packing_.lane(test)]));
-    const bool holds = 2 * held <= rows.n;
+    const bool holds = 2 * held(rows.words, packing_.lane(test)) <= rows.n;
     const u32 n = rows.positions(packing_, test, holds, at_, group_);
     for (Counted* const side : {&part, &rest}) {
       reserve(*side, rows.n_tests(), rows.stride);
       reserve_pairs(*side);
     }
-    for (int k = 0; k < n_sums_; ++k) {
-      const double of_test = whole.sum(k, test), other = whole.all[static_cast<std::size_t>(k)] - of_test;
-      part.all[static_cast<std::size_t>(k)] = holds ? of_test : other;
-      rest.all[static_cast<std::size_t>(k)] = holds ? other : of_test;
-    }
-    const i128 own = own_where(whole, test, 0);
-    part.own = holds ? own : whole.own - own;
-    rest.own = whole.own - part.own;
-    gather(n, [&](u32 i) { return rows.entry(at_[i]); });
-    const u32 blocks = rows.stride / packed::kTogether;
-    bits_.resize(std::size_t{n} * blocks);
-    for (u32 i = 0; i < n; ++i)
-      std::copy_n(rows.row_bits() + std::size_t{at_[i]} * blocks, blocks, bits_.data() + std::size_t{i} * blocks);
-    const PairRows of{bits_.data(), blocks, gathered_.data(), stride_};
+    part_all(whole, test, holds ? part : rest, holds ? rest : part);
+    const PairRows of = gather_part(rows, n);
     count_tests(part, of, first_rows(n), n);
     const u32 words[] = {0, (n + packed::kWordRows - 1) / packed::kWordRows};
-    auto* const packed = static_cast<std::uint16_t*>(words_.resize(std::size_t{words[1]} * rows.stride * 2));
-    packing_.pack(bits_.data(), rows.stride, first_rows(n), n, packed);
-    const bool done = count_pairs(part, of, {packed, rows.stride, rows.n_tests(), words}, n);
-    subtract(whole.single, part.single, rest.single, n_singles() * whole.width);
+    auto* const bits = static_cast<std::uint16_t*>(words_.resize(std::size_t{words[1]} * rows.stride * 2));
+    packing_.pack(bits_.data(), rows.stride, first_rows(n), n, bits);
+    const bool done = count_pairs(part, of, {bits, rows.stride, rows.n_tests(), words}, n);
+    subtract(whole.single, part.single, rest.single, stride_ * whole.width);
     if (done) subtract(whole.pairs, part.pairs, rest.pairs, whole.pairs_size(n_sums_));
     finish(part, done);
     finish(rest, done);
@@ -177,42 +162,56 @@ class PairStumps final : public packed::Stumps {
     for (u32 r = 0; r < all.n_rows; ++r) total.add(all, r);
     zero_ = typename Costs::Set(total);
     i128 most = 0;
-    for (u32 r = 0; r < all.n_rows; ++r) most = std::max(most, std::max(zero_.own_of(all, r), -zero_.own_of(all, r)));
+    for (u32 r = 0; r < all.n_rows; ++r) most = std::max({most, zero_.own_of(all, r), -zero_.own_of(all, r)});
     for (; T::kOwn && (n_limbs_ == 0 || most > 0); most >>= kLimbBits) ++n_limbs_;
     const auto each = static_cast<std::size_t>(n_sums_);
     stride_ = each + (n_limbs_ + each - 1) / each * each;  // so that limbs are added up as sums are
     numbers_.assign(all.n_rows * stride_, 0.0);
-    std::array<double, T::kSums> least;  // of those above 0
-    least.fill(std::numeric_limits<double>::infinity());
-    for (u32 r = 0; r < all.n_rows; ++r) {
-      double* const to = &numbers_[r * stride_];
-      zero_.sums_of(all, r, to);
-      for (int k = 0; k < T::kSums; ++k) least[k] = to[k] > 0 ? std::min(least[k], to[k]) : least[k];
-      if (limited_) {
-        to[T::kSums] = all.count[r];
-        to[T::kSums + 1] = static_cast<double>(all.mass[r]);
-      }
-      i128 own = zero_.own_of(all, r);
-      for (std::size_t limb = 0; limb < n_limbs_; ++limb, own >>= kLimbBits)
-        to[each + limb] =
-            static_cast<double>(static_cast<i64>(limb + 1 < n_limbs_ ? own & ((i128{1} << kLimbBits) - 1) : own));
-    }
+    for (u32 r = 0; r < all.n_rows; ++r) take_row(all, r, &numbers_[r * stride_]);
     values_ = {nullptr, static_cast<double>(settings_.minimum.rows), static_cast<double>(settings_.minimum.mass),
-               zero_.zero.rate, false};
-    if constexpr (CheaplyBounded<T>)
-      values_.bounded =
-          settings_.rules.stump_bounds && T::comparable(Costs::as_doubles(zero_.all).data(), least.data());
+               zero_.zero.rate, settings_.rules.stump_bounds && comparable()};
   }
-  static i128 whole_number_of(const auto& limb_at, std::size_t n_limbs) {
+  void take_row(const Table& all, u32 row, double* to) const {
+    zero_.sums_of(all, row, to);
+    if (limited_) {
+      to[T::kSums] = all.count[row];
+      to[T::kSums + 1] = static_cast<double>(all.mass[row]);
+    }
+    i128 own = zero_.own_of(all, row);
+    for (std::size_t limb = 0; limb < n_limbs_; ++limb, own >>= kLimbBits)
+      to[static_cast<std::size_t>(n_sums_) + limb] =
+          static_cast<double>(static_cast<i64>(limb + 1 < n_limbs_ ? own & ((i128{1} << kLimbBits) - 1) : own));
+  }
+  // Whether cheap bounds may be compared for all rows, and so for some.
+  bool comparable() const {
+    if constexpr (!CheaplyBounded<T>)
+      return false;
+    else {
+      std::array<double, T::kSums> least;  // of those above 0
+      least.fill(std::numeric_limits<double>::infinity());
+      for (std::size_t at = 0; at < numbers_.size(); at += stride_)
+        for (std::size_t k = 0; k < T::kSums; ++k)
+          if (numbers_[at + k] > 0) least[k] = std::min(least[k], numbers_[at + k]);
+      return T::comparable(Costs::as_doubles(zero_.all).data(), least.data());
+    }
+  }
+  i128 whole_number(const auto& limb_at) const {
     i128 sum = 0;
-    for (std::size_t limb = n_limbs; limb-- > 0;) sum = sum * (i128{1} << kLimbBits) + static_cast<i64>(limb_at(limb));
+    for (std::size_t limb = n_limbs_; limb-- > 0;) sum = sum * (i128{1} << kLimbBits) + static_cast<i64>(limb_at(limb));
     return sum;
   }
-  i128 whole_number(const auto& limb_at) const { return whole_number_of(limb_at, n_limbs_); }
 
   void gather(u32 n, const auto& entry) {
     gathered_.resize(n * stride_);
     for (u32 i = 0; i < n; ++i) std::copy_n(&numbers_[entry(i) * stride_], stride_, gathered_.data() + i * stride_);
+  }
+  PairRows gather_part(const packed::RowSet& rows, u32 n) {
+    gather(n, [&](u32 i) { return rows.entry(at_[i]); });
+    const u32 blocks = rows.stride / packed::kTogether;
+    bits_.resize(std::size_t{n} * blocks);
+    for (u32 i = 0; i < n; ++i)
+      std::copy_n(rows.row_bits() + std::size_t{at_[i]} * blocks, blocks, bits_.data() + std::size_t{i} * blocks);
+    return {bits_.data(), blocks, gathered_.data(), stride_};
   }
   const u32* first_rows(u32 n) {
     while (in_order_.size() < n) in_order_.push_back(static_cast<u32>(in_order_.size()));
@@ -221,19 +220,28 @@ class PairStumps final : public packed::Stumps {
 
   // ---- sums
 
-  std::size_t n_singles() const { return stride_; }
   void take_all(Counted& of, const RowSums& raw) const {
     const typename Costs::Set set(raw, zero_.zero);
     for (int k = 0; k < T::kSums; ++k) of.all[static_cast<std::size_t>(k)] = static_cast<double>(set.all[k]);
     of.own = set.own;
     of.alone = typename Costs::Set(raw);
   }
+  // Of both sides of a test of the whole.
+  void part_all(const Counted& whole, u32 test, Counted& holds, Counted& fails) const {
+    for (int k = 0; k < n_sums_; ++k) {
+      const auto at = static_cast<std::size_t>(k);
+      holds.all[at] = whole.sum(k, test);
+      fails.all[at] = whole.all[at] - holds.all[at];
+    }
+    holds.own = own_where(whole, test, 0);
+    fails.own = whole.own - holds.own;
+  }
   void reserve(Counted& of, u32 n_tests, u32 width) const {
     of.n_tests = n_tests;
     of.width = width;
     of.done = false;
     of.all.assign(static_cast<std::size_t>(n_sums_), 0);
-    of.single = static_cast<double*>(of.single_memory.resize(n_singles() * width * sizeof(double)));
+    of.single = static_cast<double*>(of.single_memory.resize(stride_ * width * sizeof(double)));
   }
   void reserve_pairs(Counted& of) const {
     of.pairs = static_cast<double*>(of.pairs_memory.resize(of.pairs_size(n_sums_) * sizeof(double)));
@@ -277,13 +285,16 @@ class PairStumps final : public packed::Stumps {
           pairs[i * width + j] = pairs[j * width + i];
     }
   }
+  static u32 held(const packed::Words& words, u32 lane) {
+    u32 n = 0;
+    for (u32 w = 0; w < words.group[1]; ++w)
+      n += static_cast<u32>(std::popcount(words.bits[std::size_t{w} * words.stride + lane]));
+    return n;
+  }
   // Lists the rows at which a test holds, or those at which it fails if these are fewer.
   bool list_fewer(const packed::Words& words, u32 lane, u32 n) {
     listed_.resize(n);
-    u32 held = 0;
-    for (u32 w = 0; w < words.group[1]; ++w)
-      held += static_cast<u32>(std::popcount(words.bits[std::size_t{w} * words.stride + lane]));
-    const bool hold = 2 * held <= n;
+    const bool hold = 2 * held(words, lane) <= n;
     n_listed_ = 0;
     for (u32 w = 0; w < words.group[1]; ++w) {
       const u32 first = w * packed::kWordRows, rows = n - first;
