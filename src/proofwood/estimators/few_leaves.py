@@ -11,7 +11,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -27,8 +27,7 @@ from proofwood.result import Limits, Result
 
 if TYPE_CHECKING:
     from proofwood.estimators.classifier import ClassRows
-    from proofwood.estimators.optimal_tree import OptimalTreeClassifier
-    from proofwood.estimators.tree_learner import PosedTree
+    from proofwood.estimators.tree_learner import PosedTree, TreeLearner
 
 MOST_DEPTH = 4
 """Greatest depth for which one search by leaves stands for the fits of several prices."""
@@ -186,9 +185,12 @@ def at_price(of: TreeProblem, front: Front, problem: TreeProblem, most: int | No
     return PricedTree(best, told, complete or lower == upper)
 
 
+Learner = TypeVar("Learner", bound="TreeLearner[Any]")
+
+
 def fitted(
-    learner: Any, posed: PosedTree, front: Front, tree: FrontTree, told: Proof, **parameters: Any
-) -> OptimalTreeClassifier:
+    learner: Learner, posed: PosedTree, front: Front, tree: FrontTree, told: Proof, **parameters: Any
+) -> Learner:
     """A tree of a front as a learner that is fitted.
 
     Parameters
@@ -198,7 +200,7 @@ def fitted(
     front, tree, told : the front, its tree, and what is proved about it
     parameters : that the fitted learner has instead
     """
-    one: OptimalTreeClassifier = copy(learner).set_params(**parameters)
+    one: Learner = copy(learner).set_params(**parameters)
     model, name = posed.lifted(tree.model), posed.problem.cost.name
     result = Result(model, told.objective, name, told.lower_bound, told.status, front.stats)
     given: Any = posed.given
@@ -220,7 +222,7 @@ class FrontOfSize:
     prices : prices of a leaf, as shares
     """
 
-    learner: Any
+    learner: TreeLearner[Any]
     posed: PosedTree
     leaves: int
     most: Sequence[int | None]
@@ -228,7 +230,7 @@ class FrontOfSize:
 
     @classmethod
     def of(
-        cls, learner: Any, given: ClassRows, most: Sequence[int | None], prices: Sequence[float]
+        cls, learner: TreeLearner[Any], given: ClassRows, most: Sequence[int | None], prices: Sequence[float]
     ) -> FrontOfSize | None:
         """The search that gives the same trees as fits of a learner, up to ties; None if there is none.
 
@@ -244,7 +246,7 @@ class FrontOfSize:
         posed = by_leaves(learner, given, leaves)
         return None if posed is None else cls(learner, posed, leaves, most, prices)
 
-    def search(self, end: float | None) -> list[tuple[PricedTree, Callable[[], OptimalTreeClassifier]]]:
+    def search(self, end: float | None) -> list[tuple[PricedTree, Callable[[], TreeLearner[Any]]]]:
         """For each limit, and for each price: what was found, and what makes a fitted learner of it.
 
         Parameters
@@ -263,7 +265,7 @@ class FrontOfSize:
         front = front_of(problem, self.leaves, self.learner, end, prices)
         if front.stats.stopped_by == "interrupt":
             raise KeyboardInterrupt
-        found: list[tuple[PricedTree, Callable[[], OptimalTreeClassifier]]] = []
+        found: list[tuple[PricedTree, Callable[[], TreeLearner[Any]]]] = []
         for most in self.most:
             for one in priced:
                 best = at_price(problem, front, one, most)
