@@ -21,6 +21,7 @@ from proofwood.estimators.fair_trees import tree_constraints
 from proofwood.hints import parameter
 from proofwood.jobs import jobs_of
 from proofwood.language import gettext, marked
+from proofwood.model.node_table import FloatArray
 from proofwood.problem.objectives import Proof, TreeCost, proof
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits, Result
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
 
 MOST_DEPTH = 4
 """Greatest depth for which one search by leaves stands for the fits of several prices."""
+PACKED_TESTS = 400
+"""Tables of at most so many tests are searched over packed words, which fronts are not: several fits take less time."""
+FEW_TESTS = 64
+"""With so few tests, fits of depth three take so little time that what surrounds them decides."""
 FEW_LEAVES = marked("trees of at most %(leaves)s leaves")
 
 
@@ -149,6 +154,16 @@ def front_of(
     return replace(sure, trees=trees)
 
 
+def _packed(X: FloatArray, depth: int) -> bool:
+    """Whether fits to columns ``X`` go over packed words, and are no trifle."""
+    n_tests = 0
+    for column in X.T:
+        n_tests += np.unique(column).size - 1
+        if n_tests > PACKED_TESTS:
+            return False
+    return depth > 3 or n_tests > FEW_TESTS
+
+
 class PricedTree(NamedTuple):
     """The tree of a front that costs least at a price of a leaf, what is proved about it, and whether a limit did not
     keep the search from saying more.
@@ -244,7 +259,10 @@ class FrontOfSize:
             return None
         leaves = max(1 << depth if one is None else min(one, 1 << depth) for one in most)
         posed = by_leaves(learner, given, leaves)
-        return None if posed is None else cls(learner, posed, leaves, most, prices)
+        alone = all(few_leaves(one, depth) is None for one in most)  # else fits are searched by leaves, too
+        if posed is None or (alone and depth > 2 and _packed(posed.problem.X, depth)):
+            return None
+        return cls(learner, posed, leaves, most, prices)
 
     def search(self, end: float | None) -> list[tuple[PricedTree, Callable[[], TreeLearner[Any]]]]:
         """For each limit, and for each price: what was found, and what makes a fitted learner of it.
