@@ -288,14 +288,14 @@ def test_ctrl_c_in_a_fit_ends_the_comparison():
 
 
 def test_ctrl_c_between_the_sizes_of_a_cross_validation_ends_the_comparison(monkeypatch):
-    path = candidates.CandidateRun._path
+    fits = candidates.CandidateRun._fits
 
     def interrupted(trial, fold, size):
         if size.max_depth > 1:
             raise KeyboardInterrupt
-        return path(trial, fold, size)
+        return fits(trial, fold, size)
 
-    monkeypatch.setattr(candidates.CandidateRun, "_path", interrupted)
+    monkeypatch.setattr(candidates.CandidateRun, "_fits", interrupted)
     X, y = load_iris(return_X_y=True)
     with pytest.raises(KeyboardInterrupt):
         compare(X, y, {"chosen": OptimalTreeCV((1, 2), cv=2)}, cv=2)

@@ -11,24 +11,28 @@ from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from proofwood.arguments import is_integer
 from proofwood.engines.trees.front import MOST_LEAVES, Front, FrontTree, solve_front
 from proofwood.hints import parameter
 from proofwood.jobs import jobs_of
 from proofwood.language import marked
+from proofwood.model.node_table import FloatArray
 from proofwood.problem.objectives import Proof, TreeCost, proof
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits, Result
 
 if TYPE_CHECKING:
     from proofwood.estimators.classifier import ClassRows
-    from proofwood.estimators.optimal_tree import OptimalTreeClassifier
-    from proofwood.estimators.tree_learner import PosedTree
+    from proofwood.estimators.tree_learner import PosedTree, TreeLearner
 
 MOST_DEPTH = 4
 """Greatest depth for which one search by leaves stands for the fits of several prices."""
+PACKED_TESTS = 400
+"""Tables of at most so many tests are searched over packed words, which fronts are not: several fits take less time."""
+FEW_TESTS = 64
+"""With so few tests, fits of depth three take so little time that what surrounds them decides."""
 FEW_LEAVES = marked("trees of at most %(leaves)s leaves")
 
 
@@ -119,6 +123,16 @@ def front_of(
     return replace(sure, trees=trees)
 
 
+def _packed(X: FloatArray, depth: int) -> bool:
+    """Whether fits to columns ``X`` go over packed words, and are no trifle."""
+    n_tests = 0
+    for column in X.T:
+        n_tests += np.unique(column).size - 1
+        if n_tests > PACKED_TESTS:
+            return False
+    return depth > 3 or n_tests > FEW_TESTS
+
+
 class PricedTree(NamedTuple):
     """The tree of a front that costs least at a price of a leaf, what is proved about it, and whether a limit did not
     keep the search from saying more.
@@ -153,9 +167,12 @@ def at_price(of: TreeProblem, front: Front, problem: TreeProblem, most: int | No
     return PricedTree(best, told, complete or lower == upper)
 
 
+Learner = TypeVar("Learner", bound="TreeLearner[Any]")
+
+
 def fitted(
-    learner: Any, posed: PosedTree, front: Front, tree: FrontTree, told: Proof, **parameters: Any
-) -> OptimalTreeClassifier:
+    learner: Learner, posed: PosedTree, front: Front, tree: FrontTree, told: Proof, **parameters: Any
+) -> Learner:
     """A tree of a front as a learner that is fitted.
 
     Parameters
@@ -165,7 +182,7 @@ def fitted(
     front, tree, told : the front, its tree, and what is proved about it
     parameters : that the fitted learner has instead
     """
-    one: OptimalTreeClassifier = copy(learner).set_params(**parameters)
+    one: Learner = copy(learner).set_params(**parameters)
     model, name = posed.lifted(tree.model), posed.problem.cost.name
     result = Result(model, told.objective, name, told.lower_bound, told.status, front.stats)
     given: Any = posed.given
@@ -187,7 +204,7 @@ class FrontOfSize:
     prices : prices of a leaf, as shares
     """
 
-    learner: Any
+    learner: TreeLearner[Any]
     posed: PosedTree
     leaves: int
     most: Sequence[int | None]
@@ -195,7 +212,7 @@ class FrontOfSize:
 
     @classmethod
     def of(
-        cls, learner: Any, given: ClassRows, most: Sequence[int | None], prices: Sequence[float]
+        cls, learner: TreeLearner[Any], given: ClassRows, most: Sequence[int | None], prices: Sequence[float]
     ) -> FrontOfSize | None:
         """The search that gives the same trees as fits of a learner, up to ties; None if there is none.
 
@@ -209,9 +226,12 @@ class FrontOfSize:
             return None
         leaves = max(1 << depth if one is None else min(one, 1 << depth) for one in most)
         posed = by_leaves(learner, given, leaves)
-        return None if posed is None else cls(learner, posed, leaves, most, prices)
+        alone = all(few_leaves(one, depth) is None for one in most)  # else fits are searched by leaves, too
+        if posed is None or (alone and depth > 2 and _packed(posed.problem.X, depth)):
+            return None
+        return cls(learner, posed, leaves, most, prices)
 
-    def search(self, end: float | None) -> list[tuple[PricedTree, Callable[[], OptimalTreeClassifier]]]:
+    def search(self, end: float | None) -> list[tuple[PricedTree, Callable[[], TreeLearner[Any]]]]:
         """For each limit, and for each price: what was found, and what makes a fitted learner of it.
 
         Parameters
@@ -230,7 +250,7 @@ class FrontOfSize:
         front = front_of(problem, self.leaves, self.learner, end, prices)
         if front.stats.stopped_by == "interrupt":
             raise KeyboardInterrupt
-        found: list[tuple[PricedTree, Callable[[], OptimalTreeClassifier]]] = []
+        found: list[tuple[PricedTree, Callable[[], TreeLearner[Any]]]] = []
         for most in self.most:
             for one in priced:
                 best = at_price(problem, front, one, most)

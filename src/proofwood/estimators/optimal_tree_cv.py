@@ -41,8 +41,9 @@ class OptimalTreeCV(TreeQuestions, FairTrees, ChosenTree, FittedClassifier):
 
     Where three or more candidates differ by the price or the number of their leaves alone, one search finds the trees
     of all of them, up to depth 4. Each costs as little on the training rows as the tree of a fit; of several such trees
-    it may be another one. Fits one by one remain for ``criterion`` other than errors and balanced accuracy,
-    ``cost_matrix``, ``monotonic_cst``, ``constraints``, ``max_gap``, and columns of text of more than five levels.
+    it may be another one, and with several threads one of chance. Each candidate has a fit of its own for ``criterion``
+    other than errors and balanced accuracy, ``cost_matrix``, ``monotonic_cst``, ``constraints``, ``max_gap``, columns
+    of text of more than five levels, and from depth 3 on for tables of few tests, where fits are fast.
 
     By default the choice is the smallest tree whose mean score is within one standard error of the best [1]_. Optimal
     trees fit their training rows closely, so the largest tree is rarely the best for new rows.

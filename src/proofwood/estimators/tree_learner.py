@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -30,9 +30,6 @@ from proofwood.parallel.search_file import SearchFile, recorded_rows
 from proofwood.problem.objectives import share_of
 from proofwood.problem.tree import SETS_ANYWHERE, TreeProblem, check_depth, check_min_samples_leaf
 from proofwood.result import Limits, Progress, Result, bounded_by
-
-if TYPE_CHECKING:
-    from proofwood.estimators.few_leaves import FrontOfSize
 
 FEW_ROWS = 30
 """Levels with fewer rows than ``min(FEW_ROWS, n_rows // FEW_SHARE)`` are pooled by default."""
@@ -197,8 +194,8 @@ class TreeLearner(ProvedLearner[Rows]):
 
     # ----------------------------------------------------------------- as a candidate of a cross-validation
 
-    def _front_of_size(self, given: Rows, most: Sequence[int | None], prices: Sequence[float]) -> FrontOfSize | None:
-        """One search in place of a fit for each of several limits on leaves and prices of a leaf, if there is one."""
+    def _front_of_size(self, given: Rows, most: Sequence[int | None], prices: Sequence[float]) -> Any:
+        """One search in place of a fit for each of several limits on leaves and prices of a leaf; None without one."""
         return None
 
     def _constrained(self, groups: Any) -> Callable[[Any, Rows], Any] | None:

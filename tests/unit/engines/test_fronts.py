@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -110,6 +111,24 @@ def test_the_best_tree_of_few_leaves_with_a_price() -> None:
         assert result.status is Status.OPTIMAL
         assert result.model.n_leaves <= leaves
         assert problem.integer_cost(result.model) == best
+
+
+@pytest.mark.parametrize("rule", [None, *RULES])
+def test_the_best_tree_at_each_of_several_prices(rule: str | None) -> None:
+    rng = np.random.default_rng(11)
+    options = SearchOptions() if rule is None else SearchOptions(**{rule: False})
+    for k in range(60 if rule is None else 8):
+        problem = a_problem(rng, max_depth=int(rng.integers(1, 4)))
+        prices = [Fraction(int(rng.integers(0, 40)), int(rng.integers(1, 9))) for _ in range(rng.integers(1, 5))]
+        if k % 10 == 9:  # of too many digits for whole numbers: every number of leaves is searched
+            prices.append(Fraction(1, 2**60 + 1))
+        front = solve_front(problem, prices=prices, options=options, limits=Limits(threads=1 + k % 2))
+        checked(problem, front)
+        costs = fewest(problem, len(front.trees))
+        for price in prices:
+            best = min(cost + price * place for place, cost in enumerate(costs))
+            assert min(tree.upper + price * (tree.leaves - 1) for tree in front.trees) == best
+            assert min(tree.lower + price * (tree.leaves - 1) for tree in front.trees) == best
 
 
 def test_the_last_tree_is_that_of_the_search_without_leaves() -> None:

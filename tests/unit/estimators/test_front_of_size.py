@@ -100,6 +100,17 @@ def test_other_searches_are_of_one_candidate(parameters: dict[str, Any]) -> None
     assert FrontOfSize.of(learner, rows, [None], PRICES) is None
 
 
+def test_tables_of_few_tests_are_fitted_one_by_one_where_that_takes_less_time() -> None:
+    rng = np.random.default_rng(3)
+    X, y = rng.integers(0, 2, (300, 80)), rng.integers(0, 2, 300)
+    for depth, n_columns, in_one in ((2, 80, True), (3, 80, False), (3, 60, True), (4, 60, False)):
+        learner, rows = read(OptimalTreeClassifier(depth), X[:, :n_columns], y)
+        assert (FrontOfSize.of(learner, rows, [None], PRICES) is not None) == in_one
+    assert FrontOfSize.of(learner, rows, [None, 9], PRICES) is not None
+    learner, rows = read(OptimalTreeClassifier(4), rng.random((500, 2)), rng.integers(0, 2, 500))
+    assert FrontOfSize.of(learner, rows, [None], PRICES) is not None
+
+
 def test_levels_that_a_fit_tests_by_more_sets_are_fitted_one_by_one() -> None:
     rng = np.random.default_rng(2)
     X, y = table(rng, 300, levels=7)

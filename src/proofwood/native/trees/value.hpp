@@ -252,7 +252,8 @@ LeavesOf<kMost> still_wanted(LeavesOf<kMost> limit, const LeavesOf<kMost>& upper
   LeavesOf<kMost> worth(limit.size(), 0);  // what a tree must cost less than, to be the best one at some price
   for (const i64 price : choice.prices) {
     i64 least = kInfinite;
-    for (int l = 1; l <= std::min(choice.leaves, upper.size()); ++l) least = std::min(least, upper[l] + price * (l - 1));
+    for (int l = 1; l <= std::min(choice.leaves, upper.size()); ++l)
+      least = std::min(least, upper[l] + price * (l - 1));
     for (int l = 1; l <= limit.size(); ++l) worth[l] = std::max(worth[l], least - gap - price * (l - 1));
   }
   for (int l = 1; l <= limit.size(); ++l) limit[l] = std::min(limit[l], worth[l]);
