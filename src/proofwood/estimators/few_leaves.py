@@ -13,6 +13,8 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+import numpy as np
+
 from proofwood.arguments import is_integer
 from proofwood.engines.trees.front import MOST_LEAVES, Front, FrontTree, solve_front
 from proofwood.hints import parameter
