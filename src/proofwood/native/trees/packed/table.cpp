@@ -15,10 +15,10 @@ namespace {
 
 // On bins of numeric columns the packed search wins up to 390 tests and loses from some 600 on:
 // decisions/0024-packed-tests.
-constexpr std::size_t kAlways = 400;       // tests up to which all pairs cost less than intervals of thresholds,
-constexpr std::size_t kMost = 1024;        // and up to which they do if no column has many of them
-constexpr std::size_t kFewOfAColumn = 8;   //
-constexpr double kMostWork = 4e11;         // rows times pairs: more take the kernels about a second
+constexpr std::size_t kAlways = 400;      // tests up to which all pairs cost less than intervals of thresholds,
+constexpr std::size_t kMost = 1024;       // and up to which they do if no column has many of them
+constexpr std::size_t kFewOfAColumn = 8;  //
+constexpr double kMostWork = 4e11;        // rows times pairs: more take the kernels about a second
 // What was measured of sums: decisions/0105-sums-of-pairs.
 constexpr std::size_t kMostOfSums = 512;   // tests of a task by sums,
 constexpr u32 kFewValues = 8;              // whose columns have no more values,
