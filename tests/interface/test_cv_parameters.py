@@ -130,7 +130,7 @@ def test_constraints_hold_for_every_candidate(tmp_path):
         ({"max_leaf_nodes": 0}, "max_leaf_nodes=0 is not a number of leaves"),
         ({"max_leaf_nodes": (2, "3")}, "max_leaf_nodes='3' is not a number of leaves"),
         ({"max_leaf_nodes": ()}, "max_leaf_nodes=.* has no value to try"),
-        ({"max_leaf_nodes": (2, 3), "criterion": "gini"}, "max_leaf_nodes does not go with criterion='gini'"),
+        ({"max_leaf_nodes": (2, 3), "criterion": "jaccard"}, "max_leaf_nodes does not go with criterion='jaccard'"),
         ({"beta": 2}, "takes no beta"),
         ({"cost_matrix": [[0, 1], [1, 0]], "criterion": "gini"}, "criterion='gini' has no costs"),
     ],

@@ -127,9 +127,9 @@ def path(
     plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
-    """Learn the best tree for every number of leaves, each with its proof.
+    """Learn the best tree of every number of leaves.
 
-    One search finds them all, and the prices of a leaf (--alpha of 'fit') for which each is the best one.
+    Each has its proof. One search finds them all, and the prices of a leaf (--alpha of 'fit') for which each is the best one.
     """
     from proofwood.data.targets import banded
     from proofwood.estimators.tree_path import optimal_tree_path

@@ -39,7 +39,7 @@ from tests.interrupts import interrupted
 ROOMS = tuple(str(Path(proofwood.__file__).parent / room) for room in ("engines", "papers"))
 MOMENTS, LAST = 15, 8
 """Function calls of a run at which Ctrl-C comes, one run each: spread over the run, and its last ones."""
-FIRST = {"search": 4, "minimal": 4, "diagram of few tests": 14}
+FIRST = {"search": 6, "minimal": 4, "diagram of few tests": 14}
 """Calls before this one, 8 for the others, may end with KeyboardInterrupt, as the work has only just begun. The
 search of the first three calls no Python: what is before it counts, too."""
 

@@ -335,13 +335,13 @@ def test_a_coarser_unit_is_taken_where_logarithms_do_not_decide(monkeypatch: pyt
     given = np.column_stack([np.full(4, 2.0**30), 2.0**50 + np.arange(4)])
     problem = TreeProblem.by_sums(np.arange(4.0).reshape(-1, 1), given, partial(FineRates, unit_bits=120), max_depth=1)
     searches: list[int] = []
-    once = engine._search
+    once = engine._run
 
-    def counted(problem: TreeProblem, *more: Any) -> Result:
+    def counted(problem: TreeProblem, *more: Any) -> dict[str, Any]:
         searches.append(problem.target.shift)
         return once(problem, *more)
 
-    monkeypatch.setattr(engine, "_search", counted)
+    monkeypatch.setattr(engine, "_run", counted)
     result = solve(problem)
     assert len(searches) > 1
     assert all(coarser > finer for finer, coarser in pairwise(searches))
