@@ -161,9 +161,9 @@ def near(
     plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
-    """Count all trees that are nearly as good as the best one, and say what they have in common.
+    """Count all trees that are nearly as good as the best one.
 
-    How many there are of each objective, which columns they all test, and how many rows some of them decide otherwise;
+    What they have in common: how many there are of each objective, which columns they all test, and how many rows some of them decide otherwise;
     with --without, whether a column is needed; with --list and --sample, trees.
     """
     from proofwood.data.tables import require_columns

@@ -129,7 +129,8 @@ def path(
 ) -> None:
     """Learn the best tree of every number of leaves.
 
-    Each has its proof. One search finds them all, and the prices of a leaf (--alpha of 'fit') for which each is the best one.
+    Each has its proof. One search finds them all, and the prices of a leaf (--alpha of 'fit') for which each is the
+    best one.
     """
     from proofwood.data.targets import banded
     from proofwood.estimators.tree_path import optimal_tree_path
