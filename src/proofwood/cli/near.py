@@ -163,8 +163,8 @@ def near(
 ) -> None:
     """Count all trees that are nearly as good as the best one.
 
-    What they have in common: how many there are of each objective, which columns they all test, and how many rows some of them decide otherwise;
-    with --without, whether a column is needed; with --list and --sample, trees.
+    What they have in common: how many there are of each objective, which columns they all test, and how many rows some
+    of them decide otherwise; with --without, whether a column is needed; with --list and --sample, trees.
     """
     from proofwood.data.tables import require_columns
     from proofwood.data.targets import banded

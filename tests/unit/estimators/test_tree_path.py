@@ -33,7 +33,7 @@ def test_after_ctrl_c_no_fold_is_searched() -> None:
         stopped = interrupted(lambda: optimal_tree_path(large, labels, max_depth=4, cv=3, time_limit=None), 0.5)
     assert stopped.chosen is None
     assert len(stopped) == 16
-    assert not stopped[15].status is Status.OPTIMAL
+    assert stopped[15].status is not Status.OPTIMAL
     assert ["no number of leaves is chosen" in str(one.message) for one in told] == [True, False]
 
 
