@@ -117,6 +117,17 @@ def test_at_a_limit_the_bound_holds_and_the_tree_stands() -> None:
     assert "at least" in found.summary()
 
 
+@pytest.mark.filterwarnings("ignore::proofwood.OptimalityWarning")
+def test_at_a_limit_the_answer_is_no_less_fair_than_the_tree_that_was_asked() -> None:
+    """The search does not begin with a tree over a column with gaps."""
+    X = pd.DataFrame({"a": [2.0, 8, 37, 25, 37, 26], "b": [25.0, 29, 46, 7, 32, 46], "c": [np.nan, 3, 0, 3, 2, 2]})
+    y, groups = np.array([1, 1, 0, 0, 1, 0]), ["m", "f", "m", "f", "x", "f"]
+    tree = OptimalTreeClassifier(2).fit(X, y)
+    found = tree.fairest(EqualOpportunity(), X, y, sensitive_features=groups, slack=2, time_limit=1e-5)
+    assert (found.difference, found.before, found.status) == (0, 0, "optimal")
+    assert found.tree.recount(X, y) == tree.objective_
+
+
 def test_what_cannot_be_asked_is_told() -> None:
     X, y = people(60)
     tree = OptimalTreeClassifier(max_depth=1).fit(X, y)
