@@ -22,7 +22,7 @@ from proofwood import (
     OptimalTreeRegressorCV,
     write_report,
 )
-from proofwood.estimators import candidates, few_leaves
+from proofwood.estimators import candidates, fronts
 from proofwood.estimators.classifier import ClassRows
 from proofwood.estimators.folds import folds_of
 from proofwood.model.evaluate import predict
@@ -230,7 +230,7 @@ def test_searches_that_reach_their_share_are_counted():
 
 def test_ctrl_c_ends_the_trying_and_keeps_what_was_tried(monkeypatch):
     X, y = noisy(60)
-    real = few_leaves.solve_front
+    real = fronts.solve_front
 
     def press(problem, *of, **more):
         if problem.max_depth == press.depth:
@@ -238,7 +238,7 @@ def test_ctrl_c_ends_the_trying_and_keeps_what_was_tried(monkeypatch):
             return replace(front, stats=replace(front.stats, stopped_by="interrupt"))
         return real(problem, *of, **more)
 
-    monkeypatch.setattr(few_leaves, "solve_front", press)
+    monkeypatch.setattr(fronts, "solve_front", press)
     press.depth = 2
     with pytest.warns(OptimalityWarning, match="12 of 18 candidates were not tried"):
         tree = OptimalTreeCV(cv=2).fit(X, y)

@@ -33,7 +33,7 @@ from proofwood.estimators.fair_trees import (
     limited,
     tree_constraints,
 )
-from proofwood.estimators.few_leaves import FrontOfSize
+from proofwood.estimators.fronts import FrontOfSize
 from proofwood.estimators.input import row_weights
 from proofwood.estimators.monotone import (
     directions_of,

@@ -23,8 +23,8 @@ from proofwood.data.schema import forms_of
 from proofwood.engines.trees.front import MOST_LEAVES, Front, FrontTree, most_leaves
 from proofwood.estimators.base import fit_within
 from proofwood.estimators.choice import Rule, choose
-from proofwood.estimators.few_leaves import at_price, fitted, front_of
 from proofwood.estimators.folds import folds_of
+from proofwood.estimators.fronts import at_price, fitted, front_of
 from proofwood.estimators.input import features_and_labels, target_name, with_row_index
 from proofwood.estimators.number_learner import NumberRows
 from proofwood.estimators.optimal_regressor import CRITERIA as NUMBERS

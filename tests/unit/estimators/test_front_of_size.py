@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from proofwood import DemographicParity, OptimalTreeClassifier, OptimalTreeCV
-from proofwood.estimators.few_leaves import FrontOfSize
+from proofwood.estimators.fronts import FrontOfSize
 from proofwood.exceptions import OptimalityWarning
 
 PRICES = (0.0, 0.004, 0.01, 0.03, 1 / 7, 0.5, 1.0)
