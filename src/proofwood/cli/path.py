@@ -81,6 +81,7 @@ register(
                 }
             )
         ),
+        "scope": listing(TEXT),
         "saved": nullable(TEXT, "the model file"),
         "plot": nullable(TEXT, "the file with the picture"),
     },
@@ -175,7 +176,7 @@ def path(
     if as_json:
         lines: list[dict[str, Any]] = found.to_frame().to_dicts()
         empty = {"held_out": None, "standard_error": None}
-        told = {"rows": rows.features.height, "chosen": found.chosen, "seconds": found.seconds}
+        told = {"rows": rows.features.height, "chosen": found.chosen, "seconds": found.seconds, "scope": found.scope}
         print_answer("path", **told, trees=[{**empty, **line} for line in lines], saved=out, plot=plot)
         return
     typer.echo(found.summary())

@@ -114,6 +114,11 @@ class TreePath:
         return f"<TreePath: 1 to {len(self)} leaves, {self._n_proved} of {len(self)} proved>"
 
     @property
+    def scope(self) -> tuple[str, ...]:
+        """What limits the tests of trees, in words; empty if every test of every column counts."""
+        return self._posed.scope
+
+    @property
     def _n_proved(self) -> int:
         return sum(tree.status is not Status.FEASIBLE for tree in self)
 
@@ -213,7 +218,7 @@ class TreePath:
         return pl.DataFrame(found)
 
     def summary(self) -> str:
-        """One line for each number of leaves."""
+        """One line for each number of leaves, and one for each limit of the tests."""
         lines = []
         name = self._posed.problem.cost.name
         unit, of_folds = ("wrong", "held-out rows") if name == "errors" else (name, self._of_folds)
@@ -225,7 +230,7 @@ class TreePath:
             if tree.alphas is not None:
                 line += f"; best for alpha {tree.alphas[0]:.4g} to {tree.alphas[1]:.4g}"
             lines.append(line + (" (chosen)" if tree.leaves == self.chosen else ""))
-        return "\n".join(lines)
+        return "\n".join([*lines, *(f"the tests: {limit}" for limit in self.scope)])
 
     def plot(self, ax: Any = None, *, figsize: tuple[float, float] | None = None, title: str | None = None) -> Any:
         """Draw errors over the number of leaves with matplotlib, and return the axes.

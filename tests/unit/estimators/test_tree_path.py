@@ -119,6 +119,16 @@ def test_weights_minima_and_text() -> None:
         assert path.at(tree.leaves).recount(table, Y, weights) == pytest.approx(tree.objective)
 
 
+def test_the_scope_names_what_limits_the_tests(path: TreePath) -> None:
+    assert path.scope == ()
+    kind = np.array(list("abcdefgh"))[RNG.integers(0, 8, 160)]
+    limited = optimal_tree_path(pd.DataFrame({"kind": kind, "x": X[:, 0]}), Y, max_depth=2)
+    (limit,) = limited.scope
+    assert "kind" in limit
+    assert limit in limited.at(3).result_.scope
+    assert limited.summary().endswith(f"the tests: {limit}")
+
+
 def test_folds_count_what_single_trees_get_wrong() -> None:
     folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, Y))
     path = optimal_tree_path(X, Y, max_depth=2, cv=folds)
