@@ -121,7 +121,5 @@ def _seen(table: pl.DataFrame, name: str) -> str:
     if found is None or not found.numbers:
         return BY_TABLE[0]
     many = f"{found.n:,} different numbers" if found.n > 1 else "one number"
-    typer.echo(
-        f"proofwood: {printable(name)} holds {many}: a tree of numbers; --model tree --bands 5 for classes", err=True
-    )
+    typer.echo(f"proofwood: {printable(name)} holds {many}: a tree of numbers; --bands 5 for classes", err=True)
     return BY_TABLE[1]
