@@ -9,8 +9,8 @@
 
 namespace proofwood::trees::packed {
 
-// Memory and methods of one thread: of up to three sets of rows, what a leaf costs there, and the best trees of depth two
-// for all roots. What a search that stops has counted is worthless.
+// Memory and methods of one thread: of up to three sets of rows, what a leaf costs there, and the best trees of depth
+// two for all roots. What a search that stops has counted is worthless.
 class Stumps {
  public:
   enum Of { kWhole, kPart, kRest };

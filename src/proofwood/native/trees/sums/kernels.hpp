@@ -29,8 +29,8 @@ struct PairRows {
   std::size_t stride;
 };
 
-// Sums of a set of rows and its tests: `pairs` has (sums, n_tests, width) of them, of the rows at which both tests hold;
-// `single` (sums, width); `all` (sums,).
+// Sums of a set of rows and its tests: `pairs` has (sums, n_tests, width) of them, of the rows at which both tests
+// hold; `single` (sums, width); `all` (sums,).
 struct PairSums {
   const double *pairs, *single, *all;
   std::uint32_t n_tests, width;
