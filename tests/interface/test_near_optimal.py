@@ -324,3 +324,17 @@ def test_limits() -> None:
     assert "at least" in near.summary()
     with pytest.raises(TimeoutError, match="the best tree was not proved"):
         near_optimal_trees(X, y, time_limit=1e-9)
+
+
+def test_where_the_first_tree_is_not_read_in_time_any_column_may_be_used_by_all(
+    near: NearOptimalTrees, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, _ = near.used_by_all()
+
+    def late(*_: object) -> object:
+        raise TimeoutError("the trees were not all read")
+
+    monkeypatch.setattr(type(near._found), "read", late)
+    assert near.used_by_all() == (found, ())
+    used, left = near.used_by_all(time_limit=0.0)
+    assert set(found) <= {*used, *left}

@@ -314,7 +314,11 @@ class NearOptimalTrees:
         """
         clock = _Clock(self._seconds(time_limit))
         found, open_ = [], []
-        for j in self._source.tested(self[0].tests):  # a column that the first tree does without is not always used
+        try:
+            columns = self._source.tested(self[0].tests)  # one that the first tree does without is not always used
+        except TimeoutError:
+            columns = self._source.places
+        for j in columns:
             answer = self.without(j, clock.left)
             if answer.possible is None:
                 open_.append(answer.column)
