@@ -37,8 +37,8 @@ def with_target(cells: Cells, *targets: str) -> Cells:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class TrainingRows:
-    """Features and targets of a table.
+class TargetTable:
+    """A table to learn from: features and targets.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def training_rows(
     sheet: str | None,
     *,
     drop_missing: bool,
-) -> TrainingRows:
+) -> TargetTable:
     """Read the rows of a table to learn from; the column of groups is left out of the features.
 
     Parameters
@@ -92,7 +92,7 @@ def training_rows(
     require_values(table, targets)
     features = drop_columns(features, [*drop, *(name for name in of_groups if name not in drop)])
     require_columns(features.columns, categorical)
-    return TrainingRows(table, features, found, None if groups is None else table.get_column(groups).to_numpy())
+    return TargetTable(table, features, found, None if groups is None else table.get_column(groups).to_numpy())
 
 
 def require_apart(targets: Sequence[str], drop: Sequence[str], groups: str | None) -> None:

@@ -13,12 +13,9 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-import numpy as np
-
-from proofwood.engines.trees.front import MOST_LEAVES, Front, FrontTree, solve_front
+from proofwood.engines.trees.front import MOST_LEAVES, Front, FrontTree, fits_are_faster, solve_front
 from proofwood.estimators.few_leaves import few_leaves, not_by_leaves
 from proofwood.jobs import jobs_of
-from proofwood.model.node_table import FloatArray
 from proofwood.problem.objectives import Proof, TreeCost, proof
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits, Result
@@ -29,10 +26,6 @@ if TYPE_CHECKING:
 
 MOST_DEPTH = 4
 """Greatest depth for which one search by leaves stands for the fits of several prices."""
-PACKED_TESTS = 400
-"""Tables of at most so many tests are searched over packed words, which fronts are not: several fits take less time."""
-FEW_TESTS = 64
-"""With so few tests, fits of depth three take so little time that what surrounds them decides."""
 
 
 def by_leaves(learner: Any, given: ClassRows, most: int) -> PosedTree | None:
@@ -79,16 +72,6 @@ def front_of(
     both = zip(front.trees, sure.trees, strict=True)
     trees = tuple(replace(found, lower=min(first.lower, found.upper)) for first, found in both)
     return replace(sure, trees=trees)
-
-
-def _packed(X: FloatArray, depth: int) -> bool:
-    """Whether fits to columns ``X`` go over packed words, and are no trifle."""
-    n_tests = 0
-    for column in X.T:
-        n_tests += np.unique(column).size - 1
-        if n_tests > PACKED_TESTS:
-            return False
-    return depth > 3 or n_tests > FEW_TESTS
 
 
 class PricedTree(NamedTuple):
@@ -185,7 +168,7 @@ class FrontOfSize:
         leaves = max(1 << depth if one is None else min(one, 1 << depth) for one in most)
         posed = by_leaves(learner, given, leaves)
         alone = all(few_leaves(one, depth) is None for one in most)  # else fits are searched by leaves, too
-        if posed is None or (alone and depth > 2 and _packed(posed.problem.X, depth)):
+        if posed is None or (alone and fits_are_faster(posed.problem.X, depth)):
             return None
         return cls(learner, posed, leaves, most, prices)
 

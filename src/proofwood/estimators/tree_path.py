@@ -125,12 +125,11 @@ class TreePath:
     @property
     def _whole(self) -> tuple[Fraction, Fraction]:
         """At least, and at most, what prices and pictures are shares of: the total weight, or what a leaf costs."""
-        problem = self._posed.problem
-        if isinstance(problem.cost, TreeCost):
-            total = problem.cost.in_weight(problem.cost.error_price * problem.cost.total)
+        cost, alone = self._posed.problem.cost, self._front.trees[0]
+        if isinstance(cost, TreeCost):
+            total = cost.in_weight(cost.error_price * cost.total)
             return total, total
-        alone = self._proof_of(self._front.trees[0])
-        return Fraction(alone.lower_bound), Fraction(alone.objective)
+        return cost.least_weight(alone.lower), cost.most_weight(alone.upper)
 
     def _tree(self, tree: FrontTree) -> TreeOfPath:
         told = self._proof_of(tree)
@@ -147,12 +146,12 @@ class TreePath:
 
     def _prices(self, tree: FrontTree) -> tuple[Fraction, Fraction]:
         """The prices, as shares, from which on a lower cost is not worth a leaf, and up to which it is."""
-        least, most = self._whole
+        cost, (least, most) = self._posed.problem.cost, self._whole
         low, high = Fraction(0), Fraction(1)
-        upper = Fraction(self._proof_of(tree).objective)
+        upper = cost.most_weight(tree.upper)
         for other in self._front.trees if least > 0 else ():
             more = other.leaves - tree.leaves
-            bound = Fraction(self._proof_of(other).lower_bound)
+            bound = cost.least_weight(other.lower)
             if more > 0:
                 low = max(low, (upper - bound) / (least * more))
             elif more < 0:
@@ -396,8 +395,7 @@ def optimal_tree_path(
 
 def _learner(criterion: str, of_classes: Mapping[str, Any]) -> Any:
     """The learner of a criterion: OptimalTreeClassifier, or OptimalTreeRegressor."""
-    of_numbers = tuple(NUMBERS)
-    choice(criterion, "criterion", (*BY_LEAVES, *of_numbers))
+    choice(criterion, "criterion", (*BY_LEAVES, *NUMBERS))
     if criterion in BY_LEAVES:
         return OptimalTreeClassifier
     given = next((name for name, value in of_classes.items() if value is not None), None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from proofwood.engines.trees.near import DEEPEST
@@ -73,8 +72,4 @@ def _refused(model: OptimalTreeClassifier) -> str | None:
         return "cost_matrix"
     if model._most_leaves is not None:
         return "max_leaf_nodes"
-    if model.constraints:
-        return "constraints"
-    given = model.monotonic_cst
-    signs = () if given is None else given.values() if hasattr(given, "values") else given
-    return "monotonic_cst" if np.any(list(signs)) else None
+    return next(iter(model._without_leaves()), None)

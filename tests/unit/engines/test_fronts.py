@@ -13,6 +13,7 @@ import pytest
 
 from proofwood.engines.trees import SearchOptions, solve
 from proofwood.engines.trees.front import MOST_LEAVES, Front, most_leaves, solve_front, solve_leaves
+from proofwood.problem.targets import Numbers
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits, Status
 
@@ -162,5 +163,9 @@ def test_what_is_not_searched_is_refused() -> None:
     X, codes = np.arange(6.0).reshape(3, 2), np.array([0, 1, 0])
     with pytest.raises(ValueError, match="columns that are not tested by sets"):
         solve_front(TreeProblem.from_arrays(X, codes, by_sets=[0]))
+    numbers = TreeProblem.by_sums(X, codes, Numbers)
+    assert len(solve_front(numbers).trees) == 8
+    with pytest.raises(ValueError, match="fronts for some prices are of classes"):
+        solve_front(numbers, prices=[Fraction(1)])
     with pytest.raises(ValueError, match=f"expected an integer from 1 to {MOST_LEAVES}"):
         solve_front(TreeProblem.from_arrays(X, codes), MOST_LEAVES + 1)

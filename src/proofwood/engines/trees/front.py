@@ -25,7 +25,7 @@ from proofwood.engines.trees.solve import (
     settings_of,
     table_of,
 )
-from proofwood.model.node_table import NodeTable
+from proofwood.model.node_table import FloatArray, NodeTable
 from proofwood.problem.objectives import LARGEST_TOTAL, SumCost
 from proofwood.problem.targets import Classes
 from proofwood.problem.tree import TreeProblem
@@ -34,6 +34,10 @@ from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, Result,
 MOST_LEAVES = 17
 """The most leaves of a tree of a front."""
 MOST_SPLITS = MOST_LEAVES - 1
+PACKED_TESTS = 400
+"""Tables of at most so many tests are searched over packed words, which fronts are not: several fits take less time."""
+FEW_TESTS = 64
+"""With so few tests, fits of depth three take so little time that what surrounds them decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,18 @@ def most_leaves(max_depth: int) -> int:
     return MOST_LEAVES if max_depth > 4 else 1 << max_depth
 
 
+def fits_are_faster(X: FloatArray, depth: int) -> bool:
+    """Whether fits for several prices take less time than a front: over packed words, unless they are trifles."""
+    if depth <= 2:
+        return False
+    n_tests = 0
+    for column in X.T:
+        n_tests += np.unique(column).size - 1
+        if n_tests > PACKED_TESTS:
+            return False
+    return depth > 3 or n_tests > FEW_TESTS
+
+
 def solve_front(
     problem: TreeProblem,
     leaves: int | None = None,
@@ -116,8 +132,10 @@ def solve_front(
     Raises
     ------
     ValueError
-        If the problem tests sets, or if ``leaves`` is out of range.
+        If the problem tests sets, if ``leaves`` is out of range, or if there are ``prices`` and no classes.
     """
+    if prices and not isinstance(problem.target, Classes):
+        raise ValueError("fronts for some prices are of classes: pass no prices")
     most = most_leaves(problem.depth) if leaves is None else leaves
     wish: dict[str, Any] = {"leaves": most}
     scale = math.lcm(*(price.denominator for price in prices))
@@ -171,7 +189,10 @@ def solve_leaves(
         return completed(lambda: result_of(chosen, problem, None, options))
 
     result = in_units(once, problem, limits)
-    return refined(result, problem, limits, lambda finer, left, known: in_units(once, finer, left))
+    try:
+        return refined(result, problem, limits, lambda finer, left, known: in_units(once, finer, left))
+    except ENDED:  # the result so far remains valid
+        return result
 
 
 def bound_errors(
