@@ -105,7 +105,10 @@ def positive_code(criterion: str, pos_label: Any, classes: npt.NDArray[Any], cod
     if not named:
         raise ValueError(f"{parameter('pos_label', pos_label)} is not a label: expected {labels[0]!r} or {labels[1]!r}")
     if codes is not None and not np.any(codes == named[0]):
-        raise ValueError(f"no row of positive weight has the positive class {labels[named[0]]!r}")
+        raise ValueError(
+            f"{parameter('criterion', criterion)} counts rows of the positive class, but no row of positive weight has "
+            f"{labels[named[0]]!r}: pass the other class as pos_label, or weights above 0 for its rows"
+        )
     return named[0]
 
 
