@@ -158,6 +158,7 @@ def test_a_limit_that_ends_the_first_tree_still_leaves_one(engine):
         OptimalBDDClassifier(time_limit=1e-6),
         OptimalBDDClassifier(time_limit=1e-6, alpha=0.01),
         OptimalBDDClassifier(time_limit=1e-6, engine="paper", tie_break="size"),
+        OptimalBDDClassifier(time_limit=1e-6, alpha=0.01, tie_break="size"),
     ],
     ids=lambda diagram: type(diagram).__name__,
 )

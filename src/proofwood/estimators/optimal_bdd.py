@@ -214,7 +214,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
             posed = self._without_tests(given)
         result = self._posed_back(solve(posed.problem), posed)
         result = dataclasses.replace(result, trace=result.trace[-1:])  # it is the only answer
-        if posed.problem.smallest_set and result.parts[1].objective > 0:
+        if posed.problem.smallest_set and len(result.parts) > 1 and result.parts[1].objective > 0:
             # Sets of other tests may have smaller diagrams.
             size = dataclasses.replace(result.parts[1], lower_bound=0.0, status=Status.FEASIBLE)
             result = dataclasses.replace(result, parts=(result.parts[0], size))
