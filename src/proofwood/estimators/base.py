@@ -466,8 +466,9 @@ class ProvedLearner(FittedModel, Generic[Rows]):
         return self._recount(X, y, sample_weight)
 
     def _recount(
-        self, X: Any, y: Any, sample_weight: npt.ArrayLike | None, constrain: Callable[[Any], Any] | None = None
+        self, X: Any, y: Any, sample_weight: npt.ArrayLike | None, constrain: Callable[[Any, Rows], Any] | None = None
     ) -> float:
         """Do the work of :meth:`recount`; ``constrain`` adds penalties beyond errors and size to the problem."""
-        problem = self._to_count(self._read_again(X, y, sample_weight))
-        return self._cost(problem if constrain is None else constrain(problem))
+        rows = self._read_again(X, y, sample_weight)
+        problem = self._to_count(rows)
+        return self._cost(problem if constrain is None else constrain(problem, rows))

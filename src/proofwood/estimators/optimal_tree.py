@@ -443,7 +443,7 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
         given, target = problem.given, problem.problem.target
         if isinstance(target, OrderedClasses):
             require_order(self.model_, directions_of(self.monotonic_cst, self.schema_))
-        if isinstance(target, FairClasses) and target.broken(self.model_, problem.X, problem.problem.weights):
+        if isinstance(target, FairClasses) and target.broken(self.model_, problem.X):
             raise AssertionError("the tree breaks a constraint")
         self.fairness_ = {}
         if "_compared" in vars(self):
