@@ -33,6 +33,7 @@ from proofwood.cli.options import (
     Language,
     MemoryLimit,
     Missing,
+    NearOptimal,
     Scoring,
     Sheet,
     Targets,
@@ -42,6 +43,7 @@ from proofwood.cli.options import (
     bands_asked,
     missing_values,
     seconds,
+    slack_asked,
     written_as,
 )
 from proofwood.cli.pictures import Plot, require_picture, save_picture
@@ -129,6 +131,7 @@ def fit(
         typer.Option("--report", metavar="FILE", help="Write a report here (HTML), with the proof of this run."),
     ] = None,
     card: Card = None,
+    near: NearOptimal = None,
     language: Language = ENGLISH,
     as_json: AsJson = False,
     **own: Any,
@@ -142,7 +145,8 @@ def fit(
     require_out(out, data)
     require_out(plot, data, option="--plot")
     require_picture(plot)
-    told = _asked_of_report(report, data, card, language)
+    told = _asked_of_report(report, data, card, language, near)
+    slack = slack_asked(near)
     given = chosen(own)
     model = learner_meant(model, target, given, {"--bands": bands, "--class-weight": class_weights})
     require_scoring(scoring, of_times=model is not None and OPTIONS[model].predicts is Predicts.TIMES)
@@ -186,6 +190,7 @@ def fit(
     given_rows = {**more.fit, **of_rows}
     folds = settings.pop("cv", None)
     if folds is None:
+        _require_counted(model, settings, slack)
         fitted = learn(model, settings, features, labels, **given_rows)
     else:
         of_folds = {} if groups is None else {"groups": table.get_column(groups).to_numpy()}
@@ -205,7 +210,17 @@ def fit(
         from proofwood.report import write_report
 
         with writing(report):
-            write_report(tree, report, features, labels, card=told, source=data, language=language, **given_rows)
+            write_report(
+                tree,
+                report,
+                features,
+                labels,
+                card=told,
+                source=data,
+                near_optimal=slack,
+                language=language,
+                **given_rows,
+            )
     if as_json:
         scores = None if folds is None else size_answer(fitted)
         print_answer(
@@ -236,12 +251,13 @@ def _of_classes(aim: Target, bands: str | None, class_weights: list[str]) -> tup
     return named, {"bands": asked, **weights}, of_rows
 
 
-def _asked_of_report(report: Path | None, data: Path, card: Path | None, language: str) -> Any:
+def _asked_of_report(report: Path | None, data: Path, card: Path | None, language: str, near: str | None) -> Any:
     """What people say of the model; what a report needs is checked before the search, which a mistake would cost."""
     require_out(report, data, *([] if card is None else [card]), option="--report")
     require_language(language)
     if report is None:
-        for given, option in ((card is not None, "--card"), (language != ENGLISH, "--language")):
+        asked = {"--card": card is not None, "--near-optimal": near is not None, "--language": language != ENGLISH}
+        for option, given in asked.items():
             if given:
                 raise DataError(f"{option} needs --report FILE, which shows it")
         return None
@@ -251,6 +267,15 @@ def _asked_of_report(report: Path | None, data: Path, card: Path | None, languag
     from proofwood.report.card import Card
 
     return Card.of(card)
+
+
+def _require_counted(model: str, settings: Mapping[str, Any], slack: float | None) -> None:
+    """Raise ValueError, before the search, if a report cannot count near-optimal trees of these parameters."""
+    if slack is None:
+        return
+    from proofwood.near_optimal.of_tree import require_counted
+
+    require_counted(learner(model).estimator()(**settings))
 
 
 def _require_folds(given: Mapping[str, Any], scoring: str | None, groups: str | None) -> None:

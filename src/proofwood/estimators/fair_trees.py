@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
 import numpy.typing as npt
 
 from proofwood.data.frames import is_frame
 from proofwood.data.schema import Schema
 from proofwood.estimators.constraints import Constraint, FairnessConstraint, Groups, checked, from_plain, require_exact
+from proofwood.estimators.monotone import has_directions
 from proofwood.estimators.tree_learner import SETS_OF_HELD_LEAVES, PosedTree
 from proofwood.language import gettext, marked, number
 from proofwood.model.evaluate import predict
@@ -103,12 +103,8 @@ def require_errors(learner: Any, given: ClassRows, what: str) -> None:
         raise ValueError(f"checkpoint keeps searches without {what} only: leave out one of them")
     if learner.max_leaf_nodes is not None:
         raise ValueError(f"{what} does not go with max_leaf_nodes: leave out one of them")
-    if any(np.atleast_1d(list(_signs(learner.monotonic_cst)))):
+    if has_directions(learner.monotonic_cst):
         raise ValueError(f"{what} does not go with monotonic_cst: leave out one of them")
-
-
-def _signs(given: Any) -> Any:
-    return () if given is None else given.values() if isinstance(given, Mapping) else given
 
 
 def limited(
