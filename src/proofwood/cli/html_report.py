@@ -14,6 +14,7 @@ from proofwood.cli.files import require_out, saved_model, say_saved, writing
 from proofwood.cli.labelled import labelled_rows, targets_asked
 from proofwood.cli.options import (
     TABLE_HELP,
+    ByLeaves,
     Card,
     DropMissingTarget,
     Language,
@@ -57,6 +58,7 @@ def report(
         ),
     ] = False,
     near: NearOptimal = None,
+    by_leaves: ByLeaves = None,
     explain_seconds: Annotated[float, typer.Option(help="Seconds for the formal explanations; 0 for none.")] = 2.0,
     drop_missing: DropMissingTarget = False,
     sheet: Sheet = None,
@@ -79,6 +81,7 @@ def report(
     features, labels = labelled_rows(fitted, table, named, sheet, drop_missing=drop_missing)
     more: dict[str, Any] = {
         "near_optimal": slack_asked(near),
+        "by_leaves": by_leaves,
         "card": card,
         "source": table,
         "include_rows": include_rows,

@@ -98,6 +98,14 @@ NearOptimal = Annotated[
         "rows.",
     ),
 ]
+ByLeaves = Annotated[
+    int | None,
+    typer.Option(
+        "--by-leaves",
+        metavar="FOLDS",
+        help="What do fewer leaves cost? For the report, with so many folds that hold out rows; 0 for none.",
+    ),
+]
 Language = Annotated[
     str, typer.Option(metavar="LANG", help="Language of the report, such as en or de.", autocompletion=languages)
 ]
