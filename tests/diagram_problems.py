@@ -11,6 +11,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from proofwood.engines.diagram.shape import Diagram
+from proofwood.model.node_table import IntArray
 from proofwood.problem.diagram import MOST_NODES, DiagramCost, DiagramProblem, Penalty, Rate
 from proofwood.problem.ranked import RankedRows
 
@@ -90,11 +91,12 @@ def penalised(rng: np.random.Generator, problem: DiagramProblem) -> DiagramProbl
         price, ratio = (PRICES[rng.integers(len(PRICES))], RATIOS[rng.integers(1, len(RATIOS))])
         group = rng.integers(0, rng.choice([2, 2, 3]), rows.n_rows)
         positive = int(rng.integers(rows.n_classes))
-        right = rows.codes == positive
+        right, weights = rows.codes == positive, counted_by(rows)
         for part in ([np.ones_like(right)], [right], [~right], [right, ~right])[rng.integers(4)]:
             sides = [(group == one) & part for one in range(3) if ((group == one) & part).any()]
             for left in sides:
-                rates = tuple(Rate(left, other, positive, ratio, "one") for other in sides if other is not left)
+                others = [other for other in sides if other is not left]
+                rates = tuple(Rate(left, other, weights, positive, ratio, "one") for other in others)
                 penalties += [(price, rates)] if rates else []
     cost = problem.cost.finer(price for price, _ in penalties)
     return replace(
@@ -139,7 +141,7 @@ def fair_rates(rng: np.random.Generator, rows: RankedRows) -> tuple[Rate, ...]:
         member = rng.random(rows.n_rows) < 0.5
     positive = int(rng.integers(rows.n_classes))
     ratio = RATIOS[rng.integers(len(RATIOS))]
-    right = rows.codes == positive
+    right, weights = rows.codes == positive, counted_by(rows)
     kind = rng.integers(3)
     parts = [np.ones(rows.n_rows, dtype=np.bool_)] if kind == 0 else [right] if kind == 1 else [right, ~right]
     rates = []
@@ -147,10 +149,16 @@ def fair_rates(rng: np.random.Generator, rows: RankedRows) -> tuple[Rate, ...]:
         one, other = member & part, ~member & part
         if one.any() and other.any():
             rates += [
-                Rate(one, other, positive, ratio, "one by other"),
-                Rate(other, one, positive, ratio, "other by one"),
+                Rate(one, other, weights, positive, ratio, "one by other"),
+                Rate(other, one, weights, positive, ratio, "other by one"),
             ]
     return tuple(rates)
+
+
+def counted_by(rows: RankedRows) -> IntArray:
+    """Weights of rows in rates: those of errors, or others in two of five problems."""
+    rng = np.random.default_rng([*rows.codes.tolist(), *rows.weights.tolist()])
+    return rng.integers(1, 4, rows.n_rows) if rng.random() < 0.4 else rows.weights
 
 
 def corner_cases() -> tuple[DiagramProblem, ...]:
@@ -163,7 +171,7 @@ def corner_cases() -> tuple[DiagramProblem, ...]:
     square = RankedRows.from_bits(cube[::2, :2], cube[::2, :2].sum(axis=1) % 2)
     parity = RankedRows.from_bits(cube, cube.sum(axis=1) % 2)
     half = square.codes == square.bits()[:, 0]
-    equal = (Rate(half, ~half, 1, Fraction(1), "one"), Rate(~half, half, 1, Fraction(1), "other"))
+    equal = tuple(Rate(a, ~a, square.weights, 1, Fraction(1), name) for a, name in ((half, "one"), (~half, "other")))
     return (
         problem(RankedRows.from_bits(np.empty((3, 0)), [0, 1, 1]), 1, 2),
         problem(RankedRows.from_bits([[1], [1], [1]], [0, 1, 1]), 1, 2),

@@ -107,7 +107,7 @@ class _Facts:
             for column, cuts in zip(rows.ranks.T.tolist(), rows.tests_of.tolist(), strict=True)
             for cut in range(cuts)
         ]
-        self._lacking = [lacking(problem, rate) for rate in self.rates]
+        self._lacking = [lacking(rate) for rate in self.rates]
         self._outcomes: dict[tuple[int, int], Outcome] = {}
         self._splits: dict[int, list[tuple[int, int, int]]] = {}
         self._moves: dict[tuple[int, tuple[int, ...], int], dict[tuple[int, ...], dict[Outcome, Move]]] = {}
@@ -172,20 +172,20 @@ def all_rates(problem: DiagramProblem) -> list[Rate]:
 
 def penalty(problem: DiagramProblem, lacks: Sequence[int]) -> int:
     """What is paid if the rates of the penalties lack so much, in the unit of :func:`lacking`."""
-    weights, paid, at = problem.rows.weights.tolist(), 0, 0
+    paid, at = 0, 0
     for one in problem.penalties:
         short = 0
         for rate in one.rates:
-            right = sum(weight for weight, yes in zip(weights, rate.right, strict=True) if yes)
+            right = sum(weight for weight, yes in zip(rate.weights.tolist(), rate.right, strict=True) if yes)
             short = max(short, ceil(Fraction(lacks[at], right * rate.ratio.denominator)))
             at += 1
         paid += one.price * short
     return paid
 
 
-def lacking(problem: DiagramProblem, rate: Rate) -> list[int]:
+def lacking(rate: Rate) -> list[int]:
     """What each row adds, predicted positive, to ``ratio * rate of the right - rate of the left``, times a constant."""
-    weights = problem.rows.weights.tolist()
+    weights = rate.weights.tolist()
     on_left = [bool(yes) for yes in rate.left]
     on_right = [bool(yes) for yes in rate.right]
     left = sum(weight for weight, yes in zip(weights, on_left, strict=True) if yes)
@@ -267,19 +267,19 @@ def price(problem: DiagramProblem, diagram: Diagram) -> int | None:
         w for w, code, right in zip(weights, predicted, problem.rows.codes.tolist(), strict=True) if code != right
     )
     n_paid = max(0, len(diagram.layer) - 1)
-    lacks = [lack(problem, rate, predicted) for penalty in problem.penalties for rate in penalty.rates]
+    lacks = [lack(rate, predicted) for penalty in problem.penalties for rate in penalty.rates]
     return problem.cost.error_price * wrong + problem.cost.node_price * n_paid + penalty(problem, lacks)
 
 
-def lack(problem: DiagramProblem, rate: Rate, predicted: list[int]) -> int:
+def lack(rate: Rate, predicted: list[int]) -> int:
     """What a rate lacks with predictions (n_rows,), in the unit of :func:`lacking`."""
-    parts = zip(lacking(problem, rate), predicted, strict=True)
+    parts = zip(lacking(rate), predicted, strict=True)
     return sum(part for part, code in parts if code == rate.positive)
 
 
 def fair(problem: DiagramProblem, predicted: list[int]) -> bool:
     """Whether predictions (n_rows,) meet all rates that must be met."""
-    return all(lack(problem, rate, predicted) <= 0 for rate in problem.rates)
+    return all(lack(rate, predicted) <= 0 for rate in problem.rates)
 
 
 def cheapest_of_all(problem: DiagramProblem) -> int | None:

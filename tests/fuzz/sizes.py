@@ -142,12 +142,32 @@ def limited(rng: np.random.Generator, counts: Counter[str]) -> None:
             )
 
 
+def path_at_a_limit(rng: np.random.Generator, counts: Counter[str]) -> None:
+    """A path with less time and one with more, on a larger table: no bound of either is refuted by a tree."""
+    X, y, weights = _trees.larger(rng)
+    depth, limit = int(rng.integers(2, 6)), float(10 ** rng.uniform(-2.5, 0.3))
+    options = {"max_depth": depth, "n_jobs": int(rng.choice([1, 2])), "sample_weight": weights}
+    with _records.about((options, X.shape, limit)):
+        paths = [
+            _trees.in_time(lambda limit=limit: optimal_tree_path(X, y, **options, time_limit=limit), limit)
+            for limit in (limit, 2.0)
+        ]
+        for trees in zip(*paths, strict=True):
+            least = min(tree.objective for tree in trees)
+            require(all(tree.lower_bound <= least for tree in trees), f"refuted: {trees}")
+            counts["bounded at a limit"] += trees[0].lower_bound > 0
+            counts["open at a limit"] += trees[0].status is Status.FEASIBLE
+        for path in paths:
+            fewer = pairwise(path)
+            require(all(one.lower_bound >= other.lower_bound for one, other in fewer), f"more leaves: {list(path)}")
+
+
 def one_case(number: int) -> Counter[str]:
     """The case of a number."""
     rng = np.random.default_rng(number)
     counts: Counter[str] = Counter()
     if rng.random() < 0.01:
-        limited(rng, counts)
+        (limited if rng.random() < 0.7 else path_at_a_limit)(rng, counts)
         return counts
     case = draw(rng)
     counts[case.kind] += 1

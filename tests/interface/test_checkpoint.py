@@ -19,9 +19,13 @@ from proofwood import (
     Explainer,
     OptimalBDDClassifier,
     OptimalityWarning,
+    OptimalPolicyTree,
+    OptimalSurvivalTree,
     OptimalTreeClassifier,
+    OptimalTreeRegressor,
     load,
 )
+from proofwood.engines.bdd.subset import tree_tests
 from proofwood.exceptions import CheckpointWarning
 from proofwood.parallel.checkpoint import read_lines
 from proofwood.parallel.search_file import SearchFile
@@ -340,6 +344,76 @@ def test_a_diagram_with_a_price_is_no_worse_with_less_time(tmp_path: Path) -> No
     assert shorter.lower_bound_ >= longer.lower_bound_
     assert shorter.objective_ <= longer.objective_
     assert shorter.recount(X, y) == shorter.objective_
+
+
+GOING_ON = {
+    "errors": OptimalTreeClassifier(3),
+    "log loss": OptimalTreeClassifier(2, criterion="log_loss"),
+    "f1": OptimalTreeClassifier(2, criterion="f1"),
+    "any depth": OptimalTreeClassifier(None, alpha=0.01),
+    "squares": OptimalTreeRegressor(3),
+    "poisson": OptimalTreeRegressor(2, criterion="poisson"),
+    "policy": OptimalPolicyTree(2),
+    "survival": OptimalSurvivalTree(2),
+    "bdd": OptimalBDDClassifier(3),
+    "bdd with a price": OptimalBDDClassifier(3, alpha=0.01),
+    "bdd of few tests": OptimalBDDClassifier(12, objective="features"),
+}
+
+
+def targets(kind: str, scores: Any, rng: np.random.Generator) -> Any:
+    if kind == "survival":
+        times = zip(rng.random(scores.size) < 0.7, np.exp(scores / 3) + 0.01, strict=True)
+        return np.array(list(times), dtype=[("event", bool), ("time", float)])
+    if kind == "policy":
+        return np.column_stack([scores, -scores])
+    if kind == "poisson":
+        return rng.poisson(np.exp(scores / 3))
+    return scores if kind == "squares" else (scores > 0).astype(int)
+
+
+@pytest.mark.filterwarnings("ignore::proofwood.OptimalityWarning", "ignore::proofwood.DataWarning")
+@pytest.mark.parametrize("kind", GOING_ON)
+def test_however_short_the_time_no_less_than_the_file_holds(kind: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    of_tests = kind == "bdd of few tests"
+    X = rng.integers(0, 2, (60, 40)).astype(float) if of_tests else rng.normal(size=(800, 5))
+    y = targets(kind, X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=len(X)), rng)
+    path = tmp_path / "search"
+    before = clone(GOING_ON[kind]).set_params(time_limit=0.5, checkpoint=path).fit(X, y)
+    assert path.exists()
+    for limit in (1e-6, 0.01, 1e-6):
+        model = clone(before).set_params(time_limit=limit).fit(X, y)
+        assert model.objective_ <= before.objective_
+        assert model.lower_bound_ >= before.lower_bound_
+        before = model
+
+
+@pytest.mark.filterwarnings("ignore::proofwood.OptimalityWarning")
+def test_a_search_that_had_no_time_keeps_the_tests_of_good_trees(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tree_tests, "_HURRIED_SECONDS", 20.0)  # of trees, which a busy machine may not have
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(800, 5))
+    y = (X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=800) > 0).astype(int)
+    path = tmp_path / "search"
+    OptimalBDDClassifier(3, time_limit=None, max_thresholds=8, checkpoint=path).fit(X, y)
+    path.write_bytes(path.read_bytes().splitlines(keepends=True)[0])  # as if it had been stopped at once
+    short = OptimalBDDClassifier(3, time_limit=1e-6, max_thresholds=8, checkpoint=path).fit(X, y)
+    assert short.model_.n_splits > 0
+    again = OptimalBDDClassifier(3, time_limit=1e-6, max_thresholds=8, checkpoint=path).fit(X, y)
+    assert again.objective_ <= short.objective_
+    kept = path.read_bytes()
+    for kind, rows, message in (("bound", [10**6], "bound, 1000000, exceeds"), ("set", [[0, 99]], "beyond the 40")):
+        path.write_bytes(kept)
+
+        def change(record: Any, kind: str = kind, rows: Any = rows) -> Any:
+            return {**record, "rows": rows} if record["of"] == "set of tests" and record["kind"] == kind else record
+
+        rewritten(path, change)
+        with pytest.raises(ValueError, match=f"checkpoint: .* contradicts the data: a recorded .*{message}"):
+            OptimalBDDClassifier(3, time_limit=1e-6, max_thresholds=8, checkpoint=path).fit(X, y)
 
 
 def test_a_saved_model_names_no_checkpoint(tmp_path: Path) -> None:

@@ -66,6 +66,25 @@ def test_a_report_has_the_part(table, tmp_path):
     assert "--near-optimal 'x': expected a number of errors" in wrong
 
 
+def test_fit_writes_the_part(table, tmp_path):
+    page, given = tmp_path / "r.html", ("fit", table, "--target", "decision", "--report", tmp_path / "r.html")
+    worked(*given, "--max-depth", 1, "--near-optimal", 0)
+    assert "Are other trees as good?" in page.read_text()
+    worked(*given, "--cv", 2, "--near-optimal", "0.01")
+    assert "Are other trees as good?" in page.read_text()
+    page.unlink()
+    for more, told in (
+        (("--max-depth", 4), "--max-depth 4: near-optimal trees are counted up to a depth of 3"),
+        (("--criterion", "f1"), "--criterion f1: near-optimal trees are counted by errors"),
+        (("--model", "minimal"), "near-optimal trees are counted for trees of classes"),
+    ):
+        assert told in failed(*given, *more, "--near-optimal", 2, "--out", tmp_path / "tree.json")
+        assert not (tmp_path / "tree.json").exists()  # told before the search
+    assert "--near-optimal 'x': expected a number of errors" in failed(*given, "--near-optimal", "x")
+    assert "--near-optimal needs --report FILE" in failed(*given[:4], "--near-optimal", 2)
+    assert not page.exists()
+
+
 def test_mistakes(table):
     assert "--slack 'much': expected a number of errors" in failed("near", table, *GIVEN[:4], "--slack", "much")
     assert "--list -1: expected a number of trees, from 0" in failed("near", table, *GIVEN, "--list", -1)

@@ -306,6 +306,31 @@ def test_weights_and_dropped_rows_count_in_rates(credit):
     assert measured >= 0.9
 
 
+@pytest.mark.parametrize("splits", ["univariate", "oblique"])
+@pytest.mark.parametrize("weights", ["balanced", {"no": 1, "yes": 4}])
+def test_weights_of_classes_change_no_rate(credit, weights, splits):
+    X, y, sex = credit
+    people = np.random.default_rng(3).integers(1, 4, 300)
+    asked = {"alpha": 0.01, "splits": splits, "class_weight": weights}
+    constraint = DemographicParity(ratio=0.9)
+    fair = small(**asked, constraints=constraint).fit(X, y, people, sensitive_features=sex)
+    measured = constraint.measure(y, fair.predict(X), sex, sample_weight=people)
+    assert fair.fairness_ == {repr(constraint): measured}
+    assert measured >= 0.9
+    priced = DemographicParity(ratio=0.9, penalty=0.5)
+    leaning = small(**asked, constraints=priced).fit(X, y, sensitive_features=sex)
+    predicted = leaning.predict(X)
+    assert leaning.shortfall_ == {repr(priced): lacking(predicted, sex, "0.9")}
+    assert leaning.objective_ == leaning.recount(X, y, sensitive_features=sex)
+    of_class = {"no": 150 / (y == "no").sum(), "yes": 150 / (y == "yes").sum()} if weights == "balanced" else weights
+    prices = np.array([of_class[label] for label in y])
+    nodes = 0.01 * max(0, leaning.model_.n_splits - 1) / 2
+    wrong = prices[predicted != y].sum() + 0.5 * lacking(predicted, sex, "0.9")
+    assert leaning.objective_ == pytest.approx(wrong / prices.sum() + nodes, abs=1e-12)
+    with pytest.raises(ValueError, match="a class has the weight 0, but rates count its rows"):
+        small(constraints=constraint, class_weight={"no": 0}).fit(X, y, sensitive_features=sex)
+
+
 def test_groups_that_are_not_compared_are_free(credit):
     X, y, sex = credit
     group = np.where(X[:, 1] > 15, "other", sex)

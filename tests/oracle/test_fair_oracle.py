@@ -47,7 +47,7 @@ class Case:
 
     def kept(self, key: bytes) -> bool:
         predicted = np.where(np.frombuffer(key, dtype=bool), self.positive, 1 - self.positive)
-        return all(rate.slack(self.problem.weights, predicted) >= 0 for rate in self.rates)
+        return all(rate.slack(predicted) >= 0 for rate in self.rates)
 
 
 def random_case(seed: int) -> Case:
@@ -69,12 +69,14 @@ def random_case(seed: int) -> Case:
         alpha=float(random.choice([0.0, 0.0, 0.0625])),
         min_samples_leaf=int(random.choice([1, 1, 2])),
     )
-    weights, pairs = problem.weights, [(a, b) for a in range(n_groups) for b in range(n_groups) if a != b]
+    # rates count rows by weights of their own, as those of people beside the weights of classes
+    weights = random.integers(1, 5, n_rows) if random.random() < 0.5 else problem.weights
+    pairs = [(a, b) for a in range(n_groups) for b in range(n_groups) if a != b]
     ratio, positive = Fraction(int(random.choice([5, 8, 9, 10])), 10), int(random.integers(0, 2))
     totals = [int(weights[group == a].sum()) for a in range(n_groups)]
     return Case(
         problem,
-        tuple(Rate(group == a, group == b, positive, ratio) for a, b in pairs),
+        tuple(Rate(group == a, group == b, weights, positive, ratio) for a, b in pairs),
         np.array([weights * (totals[b] * (group == a) - totals[a] * (group == b)) for a, b in pairs]),
         [Fraction(1, totals[a] * totals[b]) for a, b in pairs],
         int(random.integers(0, 3)) * problem.cost.error_price,

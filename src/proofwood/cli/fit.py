@@ -23,6 +23,7 @@ from proofwood.cli.learning import learn
 from proofwood.cli.options import (
     TABLE_HELP,
     Bands,
+    ByLeaves,
     Card,
     Categorical,
     ClassWeights,
@@ -33,6 +34,7 @@ from proofwood.cli.options import (
     Language,
     MemoryLimit,
     Missing,
+    NearOptimal,
     Scoring,
     Sheet,
     Targets,
@@ -42,6 +44,7 @@ from proofwood.cli.options import (
     bands_asked,
     missing_values,
     seconds,
+    slack_asked,
     written_as,
 )
 from proofwood.cli.pictures import Plot, require_picture, save_picture
@@ -129,6 +132,8 @@ def fit(
         typer.Option("--report", metavar="FILE", help="Write a report here (HTML), with the proof of this run."),
     ] = None,
     card: Card = None,
+    near: NearOptimal = None,
+    by_leaves: ByLeaves = None,
     language: Language = ENGLISH,
     as_json: AsJson = False,
     **own: Any,
@@ -142,7 +147,8 @@ def fit(
     require_out(out, data)
     require_out(plot, data, option="--plot")
     require_picture(plot)
-    told = _asked_of_report(report, data, card, language)
+    parts: dict[str, Any] = {"near_optimal": slack_asked(near), "by_leaves": by_leaves}
+    told = _asked_of_report(report, data, card, language, parts)
     given = chosen(own)
     model = learner_meant(model, target, given, {"--bands": bands, "--class-weight": class_weights})
     require_scoring(scoring, of_times=model is not None and OPTIONS[model].predicts is Predicts.TIMES)
@@ -186,6 +192,7 @@ def fit(
     given_rows = {**more.fit, **of_rows}
     folds = settings.pop("cv", None)
     if folds is None:
+        _require_parts(model, settings, parts)
         fitted = learn(model, settings, features, labels, **given_rows)
     else:
         of_folds = {} if groups is None else {"groups": table.get_column(groups).to_numpy()}
@@ -205,7 +212,17 @@ def fit(
         from proofwood.report import write_report
 
         with writing(report):
-            write_report(tree, report, features, labels, card=told, source=data, language=language, **given_rows)
+            write_report(
+                tree,
+                report,
+                features,
+                labels,
+                card=told,
+                source=data,
+                language=language,
+                **parts,
+                **given_rows,
+            )
     if as_json:
         scores = None if folds is None else size_answer(fitted)
         print_answer(
@@ -236,14 +253,17 @@ def _of_classes(aim: Target, bands: str | None, class_weights: list[str]) -> tup
     return named, {"bands": asked, **weights}, of_rows
 
 
-def _asked_of_report(report: Path | None, data: Path, card: Path | None, language: str) -> Any:
+def _asked_of_report(
+    report: Path | None, data: Path, card: Path | None, language: str, parts: Mapping[str, Any]
+) -> Any:
     """What people say of the model; what a report needs is checked before the search, which a mistake would cost."""
     require_out(report, data, *([] if card is None else [card]), option="--report")
     require_language(language)
     if report is None:
-        for given, option in ((card is not None, "--card"), (language != ENGLISH, "--language")):
-            if given:
-                raise DataError(f"{option} needs --report FILE, which shows it")
+        asked = {"card": card, "language": None if language == ENGLISH else language, **parts}
+        for name, given in asked.items():
+            if given is not None:
+                raise DataError(f"--{name.replace('_', '-')} needs --report FILE, which shows it")
         return None
     require_page(report)
     if card is None:
@@ -251,6 +271,18 @@ def _asked_of_report(report: Path | None, data: Path, card: Path | None, languag
     from proofwood.report.card import Card
 
     return Card.of(card)
+
+
+def _require_parts(model: str, settings: Mapping[str, Any], parts: Mapping[str, Any]) -> None:
+    """Raise ValueError, before the search, if a report cannot have a part that is asked for with these parameters."""
+    if parts["near_optimal"] is not None:
+        from proofwood.near_optimal.of_tree import require_counted
+
+        require_counted(learner(model).estimator()(**settings))
+    if parts["by_leaves"] is not None:
+        from proofwood.estimators.path_of_tree import require_path
+
+        require_path(learner(model).estimator()(**settings), parts["by_leaves"])
 
 
 def _require_folds(given: Mapping[str, Any], scoring: str | None, groups: str | None) -> None:

@@ -14,13 +14,15 @@ from proofwood.cli.files import require_out, saved_model, say_saved, writing
 from proofwood.cli.labelled import labelled_rows, targets_asked
 from proofwood.cli.options import (
     TABLE_HELP,
+    ByLeaves,
     Card,
     DropMissingTarget,
     Language,
     ModelFile,
+    NearOptimal,
     Sheet,
     Targets,
-    count_or_share,
+    slack_asked,
 )
 from proofwood.exceptions import DataError
 from proofwood.files import require_page
@@ -55,14 +57,8 @@ def report(
             "--include-rows", help="Put training rows into the file, to find and to explain (personal data!)."
         ),
     ] = False,
-    near: Annotated[
-        str | None,
-        typer.Option(
-            "--near-optimal",
-            metavar="N|SHARE",
-            help="Are other trees as good? Those with at most so many more errors, or such a share of the rows.",
-        ),
-    ] = None,
+    near: NearOptimal = None,
+    by_leaves: ByLeaves = None,
     explain_seconds: Annotated[float, typer.Option(help="Seconds for the formal explanations; 0 for none.")] = 2.0,
     drop_missing: DropMissingTarget = False,
     sheet: Sheet = None,
@@ -83,11 +79,9 @@ def report(
     fitted = saved_model(model)
     named = targets_asked(fitted, target)
     features, labels = labelled_rows(fitted, table, named, sheet, drop_missing=drop_missing)
-    slack = None if near is None else count_or_share(near)
-    if near is not None and slack is None:
-        raise DataError(f"--near-optimal {near!r}: expected a number of errors such as 3, or a share such as 0.01")
     more: dict[str, Any] = {
-        "near_optimal": slack,
+        "near_optimal": slack_asked(near),
+        "by_leaves": by_leaves,
         "card": card,
         "source": table,
         "include_rows": include_rows,

@@ -89,6 +89,23 @@ Card = Annotated[
         metavar="FILE", help="What only people know of the model, for the report: purpose, limits (YAML, TOML or JSON)."
     ),
 ]
+NearOptimal = Annotated[
+    str | None,
+    typer.Option(
+        "--near-optimal",
+        metavar="N|SHARE",
+        help="Are other trees as good? For the report: those with at most so many more errors, or such a share of the "
+        "rows.",
+    ),
+]
+ByLeaves = Annotated[
+    int | None,
+    typer.Option(
+        "--by-leaves",
+        metavar="FOLDS",
+        help="What do fewer leaves cost? For the report, with so many folds that hold out rows; 0 for none.",
+    ),
+]
 Language = Annotated[
     str, typer.Option(metavar="LANG", help="Language of the report, such as en or de.", autocompletion=languages)
 ]
@@ -224,6 +241,14 @@ def count_or_share(text: str) -> float | None:
         except ValueError:
             continue
     return None
+
+
+def slack_asked(text: str | None) -> float | None:
+    """Parse ``--near-optimal``, a number of errors or a share; None without it. DataError if it is neither."""
+    slack = None if text is None else count_or_share(text)
+    if text is not None and slack is None:
+        raise DataError(f"--near-optimal {text!r}: expected a number of errors such as 3, or a share such as 0.01")
+    return slack
 
 
 def number_asked(words: str | None) -> tuple[str | float, ...] | None:

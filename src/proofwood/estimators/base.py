@@ -7,6 +7,7 @@ weights, and :meth:`ProvedLearner._solve`. The single steps are in the modules `
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from abc import ABC, abstractmethod
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
@@ -134,6 +136,7 @@ class ProvedLearner(FittedModel, Generic[Rows]):
     n_jobs: int | None
     callback: Progress | None
     verbose: int
+    checkpoint: str | os.PathLike[str] | None = None  # of learners whose search can go on
 
     _has_labels = True  # whether the target of a row is a label
     _fits_table = False  # whether time_limit="auto" is accepted
@@ -303,7 +306,7 @@ class ProvedLearner(FittedModel, Generic[Rows]):
         """
         columns = rows.columns
         seconds = seconds_of(self.time_limit, self._n_values(columns))
-        self._deadline = None if seconds is None else started + seconds
+        self._deadline = None if seconds is None or self._goes_on else started + seconds
         try:
             try:
                 problem = self._problem(rows)
@@ -321,6 +324,11 @@ class ProvedLearner(FittedModel, Generic[Rows]):
             raise AssertionError(f"the engine returned no model, with status {result.status}")
         self._take_result(result, problem, rows)
         return problem
+
+    @property
+    def _goes_on(self) -> bool:
+        """Whether there is a checkpoint: what it holds is the answer at least, so the rows are read in any case."""
+        return isinstance(self.checkpoint, (str, os.PathLike)) and Path(self.checkpoint).exists()
 
     def _take_result(self, result: Result, problem: Any, rows: Rows) -> None:
         """Set the fitted attributes of a model: with thresholds to read, counted on the training rows."""
@@ -466,8 +474,9 @@ class ProvedLearner(FittedModel, Generic[Rows]):
         return self._recount(X, y, sample_weight)
 
     def _recount(
-        self, X: Any, y: Any, sample_weight: npt.ArrayLike | None, constrain: Callable[[Any], Any] | None = None
+        self, X: Any, y: Any, sample_weight: npt.ArrayLike | None, constrain: Callable[[Any, Rows], Any] | None = None
     ) -> float:
         """Do the work of :meth:`recount`; ``constrain`` adds penalties beyond errors and size to the problem."""
-        problem = self._to_count(self._read_again(X, y, sample_weight))
-        return self._cost(problem if constrain is None else constrain(problem))
+        rows = self._read_again(X, y, sample_weight)
+        problem = self._to_count(rows)
+        return self._cost(problem if constrain is None else constrain(problem, rows))

@@ -45,11 +45,13 @@ class ClassRows(TrainingRows):
     columns, weights : as in the base class
     classes : (n_classes,) labels, sorted
     class_codes : (n_rows,) index of the label of each row
+    sample_weight : (n_rows,) weights before those of classes, or None if all are 1
     costs : what each class costs for each row, or None if a wrong row costs its weight
     """
 
     classes: npt.NDArray[Any]
     class_codes: IntArray
+    sample_weight: FloatArray | None = None
     costs: RowCosts | None = None
 
     @property
@@ -148,7 +150,18 @@ class FittedClassifier(ClassifierMixin, FittedModel):  # type: ignore[misc] # sc
         X, y = features_and_labels(X, y)
         columns = self._rows(X)
         codes = known_codes(self.to_labels(y), self.classes_, columns.shape[0])
-        return ClassRows(columns, self._row_weights(self.classes_, codes, sample_weight), self.classes_, codes)
+        return self._class_rows(columns, self.classes_, codes, sample_weight)
+
+    def _class_rows(
+        self,
+        columns: FloatArray,
+        classes: npt.NDArray[Any],
+        codes: IntArray,
+        sample_weight: npt.ArrayLike | None,
+    ) -> ClassRows:
+        """The rows with their weights, which are checked."""
+        weights = self._row_weights(classes, codes, sample_weight)
+        return ClassRows(columns, weights, classes, codes, row_weights(None, sample_weight, classes, codes))
 
     def _row_weights(
         self, classes: npt.NDArray[Any], codes: IntArray, sample_weight: npt.ArrayLike | None
@@ -175,7 +188,7 @@ class ProvedClassifier(FittedClassifier, ProvedLearner[ClassRows]):
             hints += class_hints(classes.tolist(), codes.size)
             if getattr(self, "class_weight", None) is None and sample_weight is None:
                 hints += rare_hints(classes.tolist(), codes)
-        return ClassRows(columns, self._row_weights(classes, codes, sample_weight), classes, codes)
+        return self._class_rows(columns, classes, codes, sample_weight)
 
     def _any_rows(self, X: FloatArray) -> ClassRows:
         if self.class_weight is not None:

@@ -27,7 +27,7 @@ from proofwood.estimators.shared_docs import documented
 from proofwood.model.node_table import BoolArray, IntArray
 from proofwood.printable import shown
 from proofwood.problem.diagram import Rate
-from proofwood.problem.objectives import decimal, integer_weights, share_of
+from proofwood.problem.objectives import IntegerWeights, decimal, integer_weights, share_of
 
 MOST_GROUPS = 50
 """The most groups that are compared in pairs; a column with more values is probably not a column of groups."""
@@ -35,25 +35,27 @@ MOST_GROUPS = 50
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """The group of each row.
+    """The group of each row, and by how much the row counts in a rate.
 
     Parameters
     ----------
     values : distinct values, sorted
     index : (n_rows,) position in ``values`` of the value of each row
+    counted : (n_rows,) weights of rows in rates
     """
 
     values: tuple[Any, ...]
     index: IntArray
+    counted: IntegerWeights
 
     @classmethod
-    def of(cls, sensitive_features: Any, n_rows: int) -> Groups:
+    def of(cls, sensitive_features: Any, n_rows: int, sample_weight: npt.ArrayLike | None = None) -> Groups:
         """Make groups from one value per row, given as a list, an array, a series, or a frame of one column.
 
         Raises
         ------
         ValueError
-            If the number of values is not ``n_rows``, or values are missing or cannot be sorted.
+            If the number of values is not ``n_rows``, values are missing or cannot be sorted, or weights are none.
         """
         given = _values(sensitive_features)
         if len(given) != n_rows:
@@ -71,11 +73,25 @@ class Groups:
                 f"sensitive_features has values that cannot be sorted ({error}): make them all text or all numbers"
             ) from None
         place = {value: position for position, value in enumerate(values)}
-        return cls(values, np.array([place[value] for value in given], dtype=np.int64))
+        index = np.array([place[value] for value in given], dtype=np.int64)
+        return cls(values, index, integer_weights(sample_weight, n_rows))
 
     def take(self, rows: IntArray) -> Groups:
-        """The groups of the rows with these indices; ``values`` stays the same, even if some no longer occur."""
-        return Groups(self.values, self.index[rows])
+        """The groups of the rows with these indices; ``values`` stays the same, even if some no longer occur.
+
+        Raises
+        ------
+        ValueError
+            If another row counts in rates.
+        """
+        weights, unit, rounding = self.counted
+        if np.count_nonzero(weights) > np.count_nonzero(weights[rows]):
+            raise ValueError(
+                "a class has the weight 0, but rates count its rows: give it a small class_weight, such as 0.001, or "
+                "give the rows that are to be left out the sample_weight 0"
+            )
+        counted = IntegerWeights(weights[rows], unit, None if rounding is None else rounding.take(rows))
+        return Groups(self.values, self.index[rows], counted)
 
 
 def _values(given: Any) -> list[Any]:
@@ -181,12 +197,13 @@ class MinSamples(Constraint):
 class FairnessConstraint(Constraint):
     r"""For every two groups, the rate of each is at least ``ratio`` times the rate of the other.
 
-    Rates count rows by their weights in the fit. So ``class_weight`` and ``criterion="balanced_accuracy"`` change the
-    shares of :class:`DemographicParity`: :meth:`measure` gives those of the rows as they are.
+    Rates are about people: they count rows by ``sample_weight`` alone, and each row once without it. ``class_weight``
+    and ``criterion="balanced_accuracy"`` say what errors cost, and change no rate.
 
     With a ``penalty`` the rates may differ by more, at a price. Let :math:`W_g` be the weight of the rows of group
     :math:`g` that the rate counts, :math:`n_g` the weight of the counted rows that are predicted positive, :math:`\xi`
-    the ratio, and :math:`W` the weight of all rows. For each kind of rate the objective (eq. 18) is then increased by
+    the ratio, and :math:`W` what all rows cost if all are wrong. For each kind of rate the objective (eq. 18) is then
+    increased by
 
     .. math:: \frac{\text{penalty}}{W} \sum_g s_g, \qquad
         s_g = \max_{h \neq g}\ \max\bigl(0, \lceil \xi\,(W_g / W_h)\,n_h - n_g \rceil\bigr).
@@ -279,7 +296,7 @@ class FairnessConstraint(Constraint):
         Raises
         ------
         ValueError
-            If the positive class is not clear, or no row of a group counts for its rate.
+            If the positive class is not clear, no row of a group counts for its rate, or weights have too many digits.
         """
         return tuple(chain.from_iterable(self.rates_by_group(groups, classes, codes)))
 
@@ -290,6 +307,8 @@ class FairnessConstraint(Constraint):
         positive = self._positive(classes.tolist(), "the labels")
         ratio = decimal(self.ratio)
         assert ratio is not None
+        weights, _, rounding = groups.counted
+        require_exact(not ratio or rounding is None, self)
         made = []
         for kind, sides in self._sides(groups, codes == positive):
             label = classes.tolist()[positive]
@@ -297,14 +316,14 @@ class FairnessConstraint(Constraint):
                 text = f"{self!r}: {kind} rate of {label!r} in group {one!r} as a share of that in group"
                 made.append(
                     tuple(
-                        Rate(left, right, positive, ratio, f"{text} {other!r}")
+                        Rate(left, right, weights, positive, ratio, f"{text} {other!r}")
                         for other, right in sides
                         if other != one
                     )
                 )
         return tuple(made)
 
-    def attained(self, groups: Groups, positive_rows: BoolArray, chosen: BoolArray, weights: IntArray) -> float:
+    def attained(self, groups: Groups, positive_rows: BoolArray, chosen: BoolArray) -> float:
         """The least rate of a group divided by the greatest, for the worst kind of rate; 1 if all rates are 0.
 
         Parameters
@@ -312,9 +331,8 @@ class FairnessConstraint(Constraint):
         groups : the group of each row
         positive_rows : (n_rows,) whether the row is of the positive class
         chosen : (n_rows,) whether the row is predicted positive
-        weights : (n_rows,) integers
         """
-        worst = Fraction(1)
+        worst, weights = Fraction(1), groups.counted.values
         for _, sides in self._sides(groups, positive_rows):
             rates = [Fraction(int(weights[rows & chosen].sum()), int(weights[rows].sum())) for _, rows in sides]
             if max(rates) > 0:
@@ -347,16 +365,13 @@ class FairnessConstraint(Constraint):
         true, predicted = np.asarray(y_true).reshape(-1), np.asarray(y_pred).reshape(-1)
         if true.size != predicted.size:
             raise ValueError(f"y_true has {true.size} labels and y_pred {predicted.size}: pass one per row in both")
-        groups = Groups.of(sensitive_features, true.size)
-        weights = integer_weights(sample_weight, true.size).values
-        counted = np.flatnonzero(weights > 0)
+        groups = Groups.of(sensitive_features, true.size, sample_weight)
+        counted = np.flatnonzero(groups.counted.values > 0)
         label = self.pos_label
         if label is None:
             labels = sorted({*true.tolist(), *predicted.tolist()})
             label = labels[self._positive(labels, "the labels of y_true and y_pred")]
-        return self.attained(
-            groups.take(counted), (true == label)[counted], (predicted == label)[counted], weights[counted]
-        )
+        return self.attained(groups.take(counted), (true == label)[counted], (predicted == label)[counted])
 
     def positive_code(self, classes: npt.NDArray[Any]) -> int:
         """Class code of the positive class. Raise ValueError if it is not clear."""
@@ -412,6 +427,15 @@ class FairnessConstraint(Constraint):
                 f"{self!r}: there is no group {unknown[0]!r}; sensitive_features has {shown(groups.values, 10)}"
             )
         return [groups.values.index(value) for value in self.groups]
+
+
+def require_exact(exact: bool, constraint: FairnessConstraint) -> None:
+    """Raise ValueError unless weights and prices are whole numbers of few digits."""
+    if not exact:
+        raise ValueError(
+            f"{constraint!r} needs exact sums of weights, but alpha or the weights of the rows have too many digits: "
+            "round alpha and sample_weight, for example to three digits"
+        )
 
 
 @documented

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
 import numpy.typing as npt
 
 from proofwood.data.frames import is_frame
 from proofwood.data.schema import Schema
-from proofwood.estimators.constraints import Constraint, FairnessConstraint, Groups, checked, from_plain
+from proofwood.estimators.constraints import Constraint, FairnessConstraint, Groups, checked, from_plain, require_exact
+from proofwood.estimators.monotone import has_directions
 from proofwood.estimators.tree_learner import SETS_OF_HELD_LEAVES, PosedTree
 from proofwood.language import gettext, marked, number
 from proofwood.model.evaluate import predict
@@ -103,12 +103,8 @@ def require_errors(learner: Any, given: ClassRows, what: str) -> None:
         raise ValueError(f"checkpoint keeps searches without {what} only: leave out one of them")
     if learner.max_leaf_nodes is not None:
         raise ValueError(f"{what} does not go with max_leaf_nodes: leave out one of them")
-    if any(np.atleast_1d(list(_signs(learner.monotonic_cst)))):
+    if has_directions(learner.monotonic_cst):
         raise ValueError(f"{what} does not go with monotonic_cst: leave out one of them")
-
-
-def _signs(given: Any) -> Any:
-    return () if given is None else given.values() if isinstance(given, Mapping) else given
 
 
 def limited(
@@ -128,25 +124,16 @@ def limited(
             f"name their column, {type(constraints[0]).__name__}('sex')"
         )
     problem = posed.problem
-    of_rows = Groups.of(groups, given.n_rows).take(problem.kept)
+    of_rows = Groups.of(groups, given.n_rows, given.sample_weight).take(problem.kept)
     made = [rate for one in constraints for rate in one.rates(of_rows, given.classes, problem.codes)]
     rates = tuple(rate for rate in made if rate.ratio > 0)
     require_exact(problem.cost.exact, constraints[0])
-    if any(sum(map(abs, rate.coefficients(problem.weights))) >= LARGEST_SUM for rate in rates):
+    if any(sum(map(abs, rate.coefficients)) >= LARGEST_SUM for rate in rates):
         require_exact(False, constraints[0])
     if rates:
         target = FairClasses(problem.codes, problem.n_classes, rates)
         posed = replace(posed, problem=replace(problem, target=target))
     return posed, of_rows
-
-
-def require_exact(exact: bool, constraint: FairnessConstraint) -> None:
-    """Raise ValueError unless weights and prices are whole numbers of few digits."""
-    if not exact:
-        raise ValueError(
-            f"{constraint!r} needs exact sums of weights, but alpha or the weights of the rows have too many digits: "
-            "round alpha and sample_weight, for example to three digits"
-        )
 
 
 def attained(
@@ -157,7 +144,7 @@ def attained(
     found = {}
     for one in constraints:
         code = one.positive_code(classes)
-        found[repr(one)] = one.attained(groups, problem.codes == code, predicted == code, problem.weights)
+        found[repr(one)] = one.attained(groups, problem.codes == code, predicted == code)
     return found
 
 

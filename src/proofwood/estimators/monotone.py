@@ -62,6 +62,12 @@ def directions_of(given: Any, schema: Schema) -> tuple[int, ...]:
     return tuple(int(value) for value in values)
 
 
+def has_directions(given: Any) -> bool:
+    """Whether any column has a direction, before the columns of the table are known."""
+    signs = list(given.values()) if isinstance(given, Mapping) else given
+    return any(np.asarray(signs, dtype=object).ravel())
+
+
 def plain_directions(given: Any) -> dict[str, Any]:
     """The parameter as plain values for a model file."""
     if given is None:

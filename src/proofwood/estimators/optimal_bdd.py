@@ -8,7 +8,6 @@ import os
 import time
 from collections.abc import Hashable, Mapping
 from graphlib import TopologicalSorter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -174,8 +173,6 @@ class OptimalBDDClassifier(ClassifierOverTests):
 
     def _problem(self, given: ClassRows) -> Posed[BDDProblem]:
         self._check_parameters()
-        if self.checkpoint is not None and Path(self.checkpoint).exists():
-            self._deadline = None  # the checkpoint has an answer, even with a short time limit
         if self._deadline is not None and self._answers_at_once:
             left = max(0.0, self._deadline - time.monotonic())
             self._deadline -= min(_FEW_SHARE * left, _FEW_SECONDS * given.n_rows)

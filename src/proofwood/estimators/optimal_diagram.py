@@ -261,7 +261,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         """
 
         def constrain(posed: PosedDiagram, given: ClassRows) -> PosedDiagram:
-            return constrained(posed, given.classes, checked(self.constraints), sensitive_features)
+            return constrained(posed, given, checked(self.constraints), sensitive_features)
 
         self._fit(X, y, sample_weight, constrain)
         return self
@@ -307,7 +307,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
             tree=self.topology == "tree",
         )
         kept, weights = given.kept(rows.kept)
-        return PosedDiagram(problem, tests, kept, rows.codes, weights, given.n_rows)
+        return PosedDiagram(problem, tests, kept, rows.codes, weights)
 
     def _tests(self, given: ClassRows) -> tuple[Binarizer, RankedRows, str | None, tuple[str, ...]]:
         """The tests, the rows as ranks, why some levels have no test (None if all have one), and the scope.
@@ -517,8 +517,8 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         """
         soft = tuple(one for one in checked(self.constraints) if not must_be_met(one))
 
-        def constrain(posed: PosedDiagram) -> PosedDiagram:
-            return constrained(posed, self.classes_, soft, sensitive_features) if soft else posed
+        def constrain(posed: PosedDiagram, given: ClassRows) -> PosedDiagram:
+            return constrained(posed, given, soft, sensitive_features) if soft else posed
 
         return self._recount(X, y, sample_weight, constrain)
 

@@ -37,6 +37,7 @@ from proofwood.estimators.fronts import FrontOfSize
 from proofwood.estimators.input import row_weights
 from proofwood.estimators.monotone import (
     directions_of,
+    has_directions,
     ordered,
     plain_directions,
     require_order,
@@ -357,7 +358,7 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
     def _without_leaves(self) -> tuple[str, ...]:
         given = {
             "criterion": self._ratio is not None,
-            "monotonic_cst": any(directions_of(self.monotonic_cst, self.schema_)),
+            "monotonic_cst": has_directions(self.monotonic_cst),
             "constraints": bool(tree_constraints(self.constraints)[0]),
         }
         return tuple(name for name, there in given.items() if there)
@@ -443,7 +444,7 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
         given, target = problem.given, problem.problem.target
         if isinstance(target, OrderedClasses):
             require_order(self.model_, directions_of(self.monotonic_cst, self.schema_))
-        if isinstance(target, FairClasses) and target.broken(self.model_, problem.X, problem.problem.weights):
+        if isinstance(target, FairClasses) and target.broken(self.model_, problem.X):
             raise AssertionError("the tree breaks a constraint")
         self.fairness_ = {}
         if "_compared" in vars(self):

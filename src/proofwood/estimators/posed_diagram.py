@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from proofwood.data.binarize import Binarizer
 from proofwood.data.scale import Scaling
+from proofwood.estimators.classifier import ClassRows
 from proofwood.estimators.constraints import Constraint, FairnessConstraint, Groups, MaxSplits, MinSamples
 from proofwood.model.evaluate import predict, walk
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
@@ -32,7 +33,6 @@ class PosedDiagram:
     tests : the tests or the scaling, which convert a model of the engine to the columns of the table
     X : (n_rows, n_features) columns of the rows of positive weight
     codes, weights : (n_rows,) true class codes and real weights of these rows
-    n_given : number of all training rows, including rows of weight 0
     incomplete : why tests are missing, as the ``stopped_by`` of a result: levels without a test, or a limit that ended
         the preparation; None if the tests are complete
     constraints : the constraints of the problem
@@ -46,7 +46,6 @@ class PosedDiagram:
     X: FloatArray
     codes: IntArray
     weights: FloatArray
-    n_given: int
     incomplete: str | None = None
     constraints: tuple[Constraint, ...] = ()
     groups: Groups | None = None
@@ -56,7 +55,7 @@ class PosedDiagram:
 
 def constrained(
     posed: PosedDiagram,
-    classes: npt.NDArray[Any],
+    given: ClassRows,
     constraints: tuple[Constraint, ...],
     sensitive_features: Any,
 ) -> PosedDiagram:
@@ -70,14 +69,14 @@ def constrained(
             "sensitive_features is given, but no constraint compares groups: add one, such as "
             "constraints=[DemographicParity(ratio=0.8)] (with ratio=0 the rates are only reported), or leave it out"
         )
-    groups = Groups.of(sensitive_features, posed.n_given).take(rows.kept) if fair else None
+    groups = Groups.of(sensitive_features, given.n_rows, given.sample_weight).take(rows.kept) if fair else None
     rates: list[Rate] = []
     priced: list[tuple[Fraction, tuple[Rate, ...]]] = []
     for constraint in fair:
         assert groups is not None
-        made = constraint.rates_by_group(groups, classes, rows.codes)
+        made = constraint.rates_by_group(groups, given.classes, rows.codes)
         if made[0][0].ratio > 0:
-            price = constraint.price
+            price = None if constraint.price is None else constraint.price * groups.counted.unit / problem.cost.unit
             rates += [] if price is not None else itertools.chain.from_iterable(made)
             priced += [(price, of_group) for of_group in made] if price else []
     cost = problem.cost.finer(price for price, _ in priced)
@@ -89,7 +88,7 @@ def constrained(
         rates=tuple(rates),
         penalties=tuple(Penalty(of_group, int(price * cost.error_price)) for price, of_group in priced),
     )
-    return dataclasses.replace(posed, problem=problem, constraints=constraints, groups=groups, classes=classes)
+    return dataclasses.replace(posed, problem=problem, constraints=constraints, groups=groups, classes=given.classes)
 
 
 def least_weight_of_split(constraints: tuple[Constraint, ...], cost: DiagramCost) -> Fraction:
@@ -144,23 +143,21 @@ def attained(model: NodeTable, posed: PosedDiagram) -> dict[str, float]:
             assert posed.groups is not None
             assert posed.classes is not None
             code = constraint.positive_code(posed.classes)
-            values[repr(constraint)] = constraint.attained(
-                posed.groups, posed.codes == code, predicted == code, posed.problem.rows.weights
-            )
+            values[repr(constraint)] = constraint.attained(posed.groups, posed.codes == code, predicted == code)
     return values
 
 
 def lacking(model: NodeTable, posed: PosedDiagram) -> dict[str, float]:
-    """The shortfalls of all groups, added up as training weight, by ``repr`` of each constraint with a penalty."""
+    """The shortfalls of all groups, added up as weight in rates, by ``repr`` of each constraint with a penalty."""
     values = {}
-    predicted, rows = predict(model, posed.X), posed.problem.rows
+    predicted = predict(model, posed.X)
     for constraint in posed.constraints:
         if isinstance(constraint, FairnessConstraint) and constraint.penalty is not None:
             assert posed.groups is not None
             assert posed.classes is not None
             made = constraint.rates_by_group(posed.groups, posed.classes, posed.codes)
-            short = sum(Penalty(of_group, 0).short(rows.weights, predicted) for of_group in made)
-            values[repr(constraint)] = float(short * rows.unit)
+            short = sum(Penalty(of_group, 0).short(predicted) for of_group in made)
+            values[repr(constraint)] = float(short * posed.groups.counted.unit)
     return values
 
 

@@ -46,6 +46,13 @@ def near_optimal_trees_of(
     ValueError
         If trees of this kind are not counted; the message says why.
     """
+    require_counted(model)
+    given = model.get_params()
+    return near_optimal_trees(X, y, slack=slack, sample_weight=sample_weight, **{name: given[name] for name in SHARED})
+
+
+def require_counted(model: Any) -> None:
+    """Raise ValueError if near-optimal trees of the parameters of a learner are not counted; it need not be fitted."""
     if not isinstance(model, OptimalTreeClassifier):
         raise ValueError(
             f"near-optimal trees are counted for trees of classes (OptimalTreeClassifier), and this is a model of "
@@ -61,14 +68,13 @@ def near_optimal_trees_of(
     if refused is not None:
         told = parameter(refused, given[refused])
         raise ValueError(f"{told}: near-optimal trees are counted by errors, without it: leave them out")
-    return near_optimal_trees(X, y, slack=slack, sample_weight=sample_weight, **{name: given[name] for name in SHARED})
 
 
 def _refused(model: OptimalTreeClassifier) -> str | None:
     """A parameter of the tree with which trees are not counted."""
     if model.criterion != "errors":
         return "criterion"
-    if model.cost_matrix is not None or model.unavoidable_cost_ is not None:
+    if model.cost_matrix is not None or getattr(model, "unavoidable_cost_", None) is not None:
         return "cost_matrix"
     if model._most_leaves is not None:
         return "max_leaf_nodes"

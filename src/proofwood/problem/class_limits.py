@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood.model.evaluate import predict
-from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
+from proofwood.model.node_table import LEAF, FloatArray, NodeTable
 from proofwood.problem.diagram import Rate
 from proofwood.problem.targets import Classes
 
@@ -52,10 +52,10 @@ class FairClasses(LimitedClasses):
 
     rates: tuple[Rate, ...] = ()
 
-    def broken(self, table: NodeTable, X: npt.ArrayLike, weights: IntArray) -> Rate | None:
+    def broken(self, table: NodeTable, X: npt.ArrayLike) -> Rate | None:
         """The first limit that a tree breaks on these rows; None if it keeps all."""
         predicted = predict(table, X)
-        return next((rate for rate in self.rates if rate.slack(weights, predicted) < 0), None)
+        return next((rate for rate in self.rates if rate.slack(predicted) < 0), None)
 
 
 def clashing_leaves(table: NodeTable, directions: tuple[int, ...]) -> tuple[int, int] | None:

@@ -15,6 +15,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
@@ -137,11 +138,13 @@ class Rate:
     """A fairness constraint (eq. 19) on the shares of rows that are predicted ``positive`` in two groups.
 
     The share among ``left`` rows must be at least ``ratio`` times the share among ``right`` rows. Eq. 19 is printed
-    with counts; shares are used here, as in the four-fifths rule.
+    with counts; shares are used here, as in the four-fifths rule. Rows count by weights of their own, since the weights
+    of a problem say what errors cost: decisions/0101-monotone-trees-and-fair-trees.
 
     Parameters
     ----------
     left, right : (n_rows,) masks of the rows of the two groups; neither group is empty
+    weights : (n_rows,) positive integers by which rows count
     positive : class code
     ratio : from 0 to 1
     text : the constraint and its groups as the user named them, for messages
@@ -149,35 +152,39 @@ class Rate:
 
     left: BoolArray
     right: BoolArray
+    weights: IntArray
     positive: int
     ratio: Fraction
     text: str = ""
 
-    def coefficients(self, weights: IntArray) -> tuple[int, ...]:
+    @cached_property
+    def coefficients(self) -> tuple[int, ...]:
         """(n_rows,) integers; the constraint holds iff their sum over the rows predicted positive is at least 0."""
-        gain, loss = self._sides(weights)
-        terms = zip(weights.tolist(), self.left.tolist(), self.right.tolist(), strict=True)
+        gain, loss = self._sides
+        terms = zip(self.weights.tolist(), self.left.tolist(), self.right.tolist(), strict=True)
         return tuple(w * (gain * a - loss * b) for w, a, b in terms)
 
-    def gain(self, weights: IntArray) -> int:
+    @property
+    def gain(self) -> int:
         """Amount that a unit of weight of left rows, if predicted positive, adds to the sum of the coefficients."""
-        return self._sides(weights)[0]
+        return self._sides[0]
 
-    def _sides(self, weights: IntArray) -> tuple[int, int]:
+    @cached_property
+    def _sides(self) -> tuple[int, int]:
         """Amounts per unit of weight predicted positive: added to the sum on the left, and subtracted on the right."""
-        on_left, on_right = int(weights[self.left].sum()), int(weights[self.right].sum())
+        on_left, on_right = int(self.weights[self.left].sum()), int(self.weights[self.right].sum())
         gain, loss = self.ratio.denominator * on_right, self.ratio.numerator * on_left
         common = math.gcd(gain, loss) or 1
         return gain // common, loss // common
 
-    def slack(self, weights: IntArray, predicted: IntArray) -> int:
+    def slack(self, predicted: IntArray) -> int:
         """An integer that is non-negative iff the constraint holds for the predictions (n_rows,)."""
         chosen = predicted == self.positive
-        return sum(c for c, yes in zip(self.coefficients(weights), chosen.tolist(), strict=True) if yes)
+        return sum(c for c, yes in zip(self.coefficients, chosen.tolist(), strict=True) if yes)
 
-    def attained(self, weights: IntArray, predicted: IntArray) -> float:
+    def attained(self, predicted: IntArray) -> float:
         """Share of left rows predicted positive divided by that of right rows; inf if the latter is 0."""
-        chosen = predicted == self.positive
+        chosen, weights = predicted == self.positive, self.weights
         left = float(weights[self.left & chosen].sum()) / float(weights[self.left].sum())
         right = float(weights[self.right & chosen].sum()) / float(weights[self.right].sum())
         return left / right if right > 0 else math.inf
@@ -197,8 +204,8 @@ class Penalty:
 
     Parameters
     ----------
-    rates : constraints of the same ``left`` and ``positive``, at least one
-    price : integer cost per unit of weight that the group lacks, in the unit of ``DiagramCost.error_price``
+    rates : constraints of the same ``left``, ``weights`` and ``positive``, at least one
+    price : integer cost per unit of these weights that the group lacks, in the unit of ``DiagramCost.error_price``
     """
 
     rates: tuple[Rate, ...]
@@ -209,13 +216,14 @@ class Penalty:
         """Class code of a positive prediction."""
         return self.rates[0].positive
 
-    def most(self, weights: IntArray) -> int:
+    @property
+    def most(self) -> int:
         """Largest integer weight that the group can lack: the weight of the whole group."""
-        return int(weights[self.rates[0].left].sum())
+        return int(self.rates[0].weights[self.rates[0].left].sum())
 
-    def short(self, weights: IntArray, predicted: IntArray) -> int:
+    def short(self, predicted: IntArray) -> int:
         """Integer weight of positive predictions that the group lacks."""
-        return max(0, *(-(rate.slack(weights, predicted) // rate.gain(weights)) for rate in self.rates))
+        return max(0, *(-(rate.slack(predicted) // rate.gain) for rate in self.rates))
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,14 +265,14 @@ class DiagramProblem:
                 "have too many digits for 64-bit sums: round alpha and sample_weight, for example to three digits"
             )
         if self.penalties:
-            price = self.cost.error_price + sum(penalty.price for penalty in self.penalties)
-            if price * self.cost.total >= LARGEST_TOTAL // 4:
+            most = sum(penalty.price * penalty.most for penalty in self.penalties)
+            if self.cost.error_price * self.cost.total + most >= LARGEST_TOTAL // 4:
                 raise ValueError(
                     "penalty, alpha and the weights of the rows together have too many digits for exact sums: "
                     "round penalty, alpha or sample_weight, for example to three digits"
                 )
         for rate in (*self.rates, *(rate for penalty in self.penalties for rate in penalty.rates)):
-            if sum(map(abs, rate.coefficients(self.rows.weights))) >= LARGEST_SUM:
+            if sum(map(abs, rate.coefficients)) >= LARGEST_SUM:
                 raise ValueError(
                     f"{rate.text or 'a fairness constraint'}: the weights of the rows have too many digits for 64-bit "
                     "sums: round sample_weight, for example to three digits"
@@ -298,7 +306,7 @@ class DiagramProblem:
 
     def penalty(self, predicted: IntArray) -> int:
         """Integer cost of all penalties, for predictions (n_rows,) of class codes."""
-        return sum(penalty.price * penalty.short(self.rows.weights, predicted) for penalty in self.penalties)
+        return sum(penalty.price * penalty.short(predicted) for penalty in self.penalties)
 
     def cost_of(self, predicted: IntArray, n_splits: int) -> int:
         """Integer cost, with penalties, of a diagram of ``n_splits`` inner nodes with these predictions (n_rows,)."""
@@ -315,7 +323,7 @@ class DiagramProblem:
 
     def meets_rates(self, predicted: IntArray) -> bool:
         """Whether predictions (n_rows,) of class codes meet the fairness constraints."""
-        return all(rate.slack(self.rows.weights, predicted) >= 0 for rate in self.rates)
+        return all(rate.slack(predicted) >= 0 for rate in self.rates)
 
 
 def check_widths(widths: tuple[int, ...]) -> None:

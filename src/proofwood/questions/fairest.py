@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from proofwood.arguments import is_integer
 from proofwood.engines.trees.fair import LeastSum, least_sum
 from proofwood.estimators.classifier import ClassRows
-from proofwood.estimators.constraints import FairnessConstraint, Groups
-from proofwood.estimators.fair_trees import require_errors, require_exact, sensitive_values, tree_constraints
+from proofwood.estimators.constraints import FairnessConstraint, Groups, require_exact
+from proofwood.estimators.fair_trees import require_errors, sensitive_values, tree_constraints
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
 from proofwood.estimators.tested_columns import tested_columns
 from proofwood.estimators.tree_learner import PosedTree
@@ -105,7 +105,9 @@ class Fairest:
             raise ValueError("X, y and sample_weight are not those of the fit: the tree has another objective on them")
         target = LimitedClasses(problem.codes, problem.n_classes)
         posed = replace(posed, problem=replace(problem, target=target))
-        forms = _forms(asked, Groups.of(groups, rows.n_rows).take(problem.kept), model.classes_, posed)
+        forms = _forms(
+            asked, Groups.of(groups, rows.n_rows, rows.sample_weight).take(problem.kept), model.classes_, posed
+        )
         over_columns = posed.counted
         of_model = over_columns.integer_cost(model.model_)
         most = of_model + _in_units(slack, problem)
@@ -233,7 +235,8 @@ def _forms(constraint: FairnessConstraint, groups: Groups, classes: Any, posed: 
     """One for each ordered pair of groups and each kind of rate."""
     problem = posed.problem
     positive = constraint.positive_code(classes)
-    weights = problem.weights
+    weights, _, rounding = groups.counted
+    require_exact(rounding is None, constraint)
     amounts, scales = [], []
     for _, sides in constraint._sides(groups, problem.codes == positive):
         for (_, one), (_, other) in permutations(sides, 2):

@@ -29,6 +29,7 @@ from proofwood.report.errors import CountedRows
 from proofwood.report.explanations import Answers, explained_rows, of_actions
 from proofwood.report.explanations import of_classes as classes_of
 from proofwood.report.explanations import of_numbers as numbers_of
+from proofwood.report.leaves import leaves_parts
 from proofwood.report.measures import measured
 from proofwood.report.near import near_parts
 from proofwood.report.numbers import NumberedRows
@@ -45,6 +46,7 @@ from proofwood.show.svg import model_svg
 
 if TYPE_CHECKING:
     from proofwood.estimators.classifier import ProvedClassifier
+    from proofwood.estimators.tree_path import TreePath
     from proofwood.near_optimal import NearOptimalTrees
 
 MOST_RULES = 400
@@ -92,6 +94,7 @@ class Options:
     source : file with the training rows
     include_rows : whether the page holds training rows, to find and to explain
     near : the trees that are nearly as good
+    path : the best trees by their number of leaves
     """
 
     rows: Sequence[int] | None = None
@@ -102,6 +105,7 @@ class Options:
     source: str | os.PathLike[str] | None = None
     include_rows: bool = False
     near: NearOptimalTrees | None = None
+    path: TreePath | None = None
 
 
 def content(model: ProvedClassifier, training: Rows, validation: Rows | None, options: Options) -> dict[str, Any]:
@@ -150,6 +154,7 @@ def content(model: ProvedClassifier, training: Rows, validation: Rows | None, op
         "trace": trace_parts(model.result_),
         "sums": columns.sums(model.schema_, table),
         "near": near_parts(options.near, words, tested),
+        "by_leaves": leaves_parts(options.path, table.n_leaves),
         "include_rows": options.include_rows,
         "total_rows": training.X.shape[0],
         "most_rows": MOST_ROWS,

@@ -22,6 +22,7 @@ from proofwood.report.page import FOLDER, templates
 
 if TYPE_CHECKING:
     from proofwood.estimators.classifier import ProvedClassifier
+    from proofwood.estimators.tree_path import TreePath
     from proofwood.near_optimal import NearOptimalTrees
     from proofwood.show.palette import Palette
 
@@ -48,6 +49,7 @@ def write_report(
     source: str | os.PathLike[str] | None = None,
     include_rows: bool = False,
     near_optimal: NearOptimalTrees | float | None = None,
+    by_leaves: TreePath | int | None = None,
     language: str = ENGLISH,
 ) -> None:
     """Write a report about a fitted model into one HTML file, which works without a network.
@@ -76,6 +78,9 @@ def write_report(
     near_optimal : how much more than the best tree another tree may cost, as ``slack`` of :func:`near_optimal_trees`,
         or the set that it returned: the report says how many such trees there are, which columns all of them test, and
         how many rows some of them decide otherwise. For trees of classes up to a depth of three; None leaves it out
+    by_leaves : number of folds (0 for none), or the path that :func:`optimal_tree_path` returned: the report says what
+        the best trees of fewer and more leaves cost, and how often they are wrong on rows that folds hold out. For
+        trees of classes and numbers; None leaves it out
     language : language of the words and numbers of the report, such as ``"de"``; names and levels of your table, and
         the card, stay as they are
 
@@ -108,6 +113,7 @@ def write_report(
     names = getattr(model, "feature_names_in_", ())
     told = Card.of(card).checked(_answers(model), [str(name) for name in names])
     near = _near(model, X, y, near_optimal, sample_weight)
+    path_of_leaves = _path(model, X, y, by_leaves, sample_weight)
     options = Options(
         rows=None if rows is None else _row_numbers(rows, training.X.shape[0]),
         title=title,
@@ -117,6 +123,7 @@ def write_report(
         source=source,
         include_rows=include_rows,
         near=near,
+        path=path_of_leaves,
     )
     with speaking(language):
         page = render(content(model, training, validation, options))
@@ -184,6 +191,20 @@ def _near(model: Any, X: Any, y: Any, given: Any, sample_weight: npt.ArrayLike |
         return near_optimal_trees_of(model, X, y, given, sample_weight)
     if _shape(given.optimum) != _shape(model):
         raise ValueError("near_optimal is a set of trees of other columns or classes than those of the model")
+    return given
+
+
+def _path(model: Any, X: Any, y: Any, given: Any, sample_weight: npt.ArrayLike | None) -> TreePath | None:
+    """The best trees by their leaves that the report shows. Raise ValueError if they are not of this model's table."""
+    if given is None:
+        return None
+    from proofwood.estimators.path_of_tree import tree_path_of  # start-up time: few reports have it
+    from proofwood.estimators.tree_path import TreePath
+
+    if not isinstance(given, TreePath):
+        return tree_path_of(model, X, y, given, sample_weight)
+    if _shape(given.at(1)) != _shape(model):
+        raise ValueError("by_leaves is a path of trees of other columns or classes than those of the model")
     return given
 
 

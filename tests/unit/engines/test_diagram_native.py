@@ -115,7 +115,7 @@ def test_enumeration_of_two_layers_finds_nothing_cheaper(limits: dict[str, objec
 def test_fairness_is_kept_if_it_can_be(seed: int, limits: dict[str, object]) -> None:
     plain = random_problem(seed, n=16, columns=3, widths=(1, 2, 2), **limits)
     member = np.arange(plain.rows.n_rows) % 2 == 0
-    rates = tuple(Rate(a, ~a, 0, Fraction(9, 10), "parity") for a in (member, ~member))
+    rates = tuple(Rate(a, ~a, plain.rows.weights, 0, Fraction(9, 10), "parity") for a in (member, ~member))
     problem = DiagramProblem(
         plain.rows, plain.widths, plain.cost, tree=plain.tree, max_splits=plain.max_splits,
         min_weight=plain.min_weight, rates=rates,
@@ -328,7 +328,7 @@ def test_weights_beyond_64_bits_are_refused() -> None:
     rows = RankedRows.from_bits([[0], [1]], [0, 1], sample_weight=[2**45, 2**45 + 1])
     cost, left = DiagramCost.of(alpha=0.1, total=rows.total, widths=(1, 2)), np.array([True, False])
     with pytest.raises(ValueError, match="64-bit sums"):
-        DiagramProblem(rows, (1, 2), cost, rates=(Rate(left, ~left, positive=1, ratio=Fraction(4, 5)),))
+        DiagramProblem(rows, (1, 2), cost, rates=(Rate(left, ~left, rows.weights, 1, Fraction(4, 5)),))
 
 
 def test_a_set_without_tests_has_a_lone_root() -> None:

@@ -298,7 +298,8 @@ def test_improvement_obeys_fairness() -> None:
     rng = np.random.default_rng(7)
     columns, codes = _clouds(rng, 40, 3, 2)
     group = columns[:, 0] > 0.5
-    rates = tuple(Rate(left, ~left, 1, Fraction(4, 5), "parity") for left in (group, ~group))
+    people = np.ones(40, dtype=np.int64)
+    rates = tuple(Rate(left, ~left, people, 1, Fraction(4, 5), "parity") for left in (group, ~group))
     problem = _problem(columns, codes, rates=rates)
     built = construct_oblique(problem, random_state=0, seconds=None, n_starts=6)
     better = improve_oblique(problem, built, random_state=0, seconds=None, rounds=4)

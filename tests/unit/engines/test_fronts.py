@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from proofwood.engines.trees import SearchOptions, solve
+from proofwood.engines.trees import front as front_module
 from proofwood.engines.trees.front import MOST_LEAVES, Front, most_leaves, solve_front, solve_leaves
 from proofwood.problem.targets import Numbers
 from proofwood.problem.tree import TreeProblem
@@ -157,6 +158,65 @@ def test_a_stop_leaves_trees_and_bounds() -> None:
     cut = solve_leaves(problem, 9, limits=Limits(seconds=0.2))
     assert cut.status is Status.FEASIBLE
     assert cut.lower_bound < cut.objective
+
+
+@pytest.mark.parametrize("kind", ["classes", "prices", "price", "squares"])
+def test_what_a_stopped_front_did_not_reach_is_bounded_by_one_tree(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if the time had come before the last depth: nothing is known of more leaves than three."""
+
+    def stopped(problem: TreeProblem, wish: dict[str, Any], *rest: Any, **more: Any) -> dict[str, Any]:
+        assert wish["patience"] == 0.8 * 60
+        found = native(problem, wish, *rest, **more)
+        base = min(found["lower"])
+        lower = [bound if place < 3 else min(base, 0) for place, bound in enumerate(found["lower"])]
+        return found | {"stopped": 1, "bounds_most": False, "lower": lower}
+
+    native = front_module._native_front
+    monkeypatch.setattr(front_module, "_native_front", stopped)
+    rng = np.random.default_rng(17)
+    reached = 0
+    for _ in range(40):
+        problem = a_problem(rng, max_depth=int(rng.integers(2, 5)), alpha=0.05 if kind == "price" else 0.0)
+        most, limits = most_leaves(problem.depth), Limits(60)
+        if kind == "squares":
+            problem = TreeProblem.by_sums(problem.X, problem.codes.astype(float), Numbers, max_depth=problem.depth)
+            whole = solve(problem)
+            front = solve_front(problem, limits=limits)
+            checked(problem, front)
+            assert front.problem.cost.least(front.trees[-1].lower) <= whole.objective
+            reached += front.trees[-1].lower > 0
+            continue
+        costs = fewest(problem, most)
+        if kind == "price":
+            result = solve_leaves(problem, most, limits=limits)
+            price, error = problem.cost.leaf_price, problem.cost.error_price
+            best = min(error * cost + price * place for place, cost in enumerate(costs))
+            assert result.lower_bound <= float(problem.cost.in_weight(best))
+            reached += result.lower_bound > 0
+            continue
+        front = solve_front(problem, prices=[Fraction(1, 3)] if kind == "prices" else (), limits=limits)
+        checked(problem, front)
+        assert all(tree.lower <= cost for tree, cost in zip(front.trees, costs, strict=True))
+        assert all(tree.lower >= costs[-1] for tree in front.trees)
+        reached += costs[-1] > 0
+    assert reached > 5
+
+
+def test_a_front_leaves_time_for_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(front_module, "PATIENCE", 0.0)
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(2500, 8))
+    codes = (X[:, 0] * X[:, 1] + rng.normal(size=2500) > 0).astype(int)
+    front = solve_front(TreeProblem.from_arrays(X, codes, max_depth=4), limits=Limits(seconds=5))
+    assert front.stats.stopped_by == "time_limit"
+    assert 0 < front.trees[-1].lower < front.trees[-1].upper
+    assert front.trees[4].lower == front.trees[-1].lower  # depth three was not finished
+
+
+def test_a_lone_leaf_is_proved_whatever_the_time() -> None:
+    rng = np.random.default_rng(4)
+    front = solve_front(TreeProblem.from_arrays(rng.normal(size=(3000, 8)), rng.integers(0, 2, 3000)), limits=Limits(0))
+    assert front.trees[0].lower == front.trees[0].upper > 0
 
 
 def test_what_is_not_searched_is_refused() -> None:

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from proofwood import DemographicParity, EqualizedOdds, EqualOpportunity, MaxSplits, OptimalTreeClassifier, load
 from tests.command_line import failed, worked
-from tests.unit.questions.test_fairest import people
+from tests.unit.questions.test_fairest import balanced, chosen_rows, people, rates_of
 
 
 @pytest.mark.parametrize("kind", [DemographicParity, EqualOpportunity, EqualizedOdds])
@@ -27,6 +27,26 @@ def test_the_limit_is_kept_and_costs_errors(kind: Any) -> None:
     assert tree.lower_bound_ == tree.objective_ == tree.recount(X, y) > free.objective_
     assert tree.result_.scope == (f"trees that meet {asked!r}",)
     assert repr(asked) in tree.summary()
+
+
+@pytest.mark.parametrize("options", [{"criterion": "balanced_accuracy"}, {"class_weight": {"yes": 1, "no": 5}}])
+@pytest.mark.parametrize("kind", [DemographicParity, EqualOpportunity])
+def test_weights_of_classes_change_no_rate(kind: Any, options: dict[str, Any]) -> None:
+    X, _ = people(120, seed=4)
+    y = np.where(X["skill"] + X["years"] + np.random.default_rng(0).normal(0, 2, 120) > 8, "yes", "no")
+    asked = kind("sex", ratio=0.8)
+    tree = OptimalTreeClassifier(max_depth=2, drop=["sex"], min_samples_level=1, constraints=asked, **options)
+    tree.fit(X, y)
+    assert tree.status_ == "optimal"
+    assert asked.measure(y, tree.predict(X), X["sex"]) == tree.fairness_[repr(asked)] >= 0.8
+    prices = balanced(y, np.ones(120)) if "criterion" in options else np.where(y == "yes", 1, 5)
+    counted = np.ones(120) if kind is DemographicParity else 1.0 * (y == "yes")
+    least = np.inf
+    for chosen in chosen_rows(X):
+        rates = rates_of(chosen, X, counted)
+        if min(rates) >= 0.8 * max(rates) - 1e-12:
+            least = min(least, prices[chosen != (y == "yes")].sum())
+    assert tree.objective_ == pytest.approx(least, abs=1e-9)
 
 
 def test_a_ratio_of_zero_only_measures() -> None:

@@ -72,7 +72,8 @@ def test_rows_and_variables_of_a_small_skeleton() -> None:
 
 def test_constraints_add_their_rows() -> None:
     half = np.array([True, True, False, False])
-    problem = replace(SMALL, tree=False, max_splits=2, min_weight=2, rates=(Rate(half, ~half, 1, Fraction(4, 5)),))
+    rate = Rate(half, ~half, SMALL.rows.weights, 1, Fraction(4, 5))
+    problem = replace(SMALL, tree=False, max_splits=2, min_weight=2, rates=(rate,))
     names_of = Counter(build(problem).equations)
     assert (names_of["(19)"], names_of["(20)"], names_of["max_splits"]) == (1, 2, 1)
     assert Counter(build(replace(SMALL, tree=True)).equations)["tree"] == 2

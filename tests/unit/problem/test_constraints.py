@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -19,6 +20,7 @@ from proofwood import (
 )
 from proofwood.estimators.constraints import KINDS, Groups, checked, from_plain
 from proofwood.problem.diagram import Penalty
+from proofwood.problem.objectives import IntegerWeights
 
 # Group a: 4 rows, true + + - -, predicted + + + -: selection 3/4, true positives 2/2, false positives 1/2.
 # Group b: 5 rows, true + + + - -, predicted + - - + -: selection 2/5, true positives 1/3, false positives 1/2.
@@ -77,10 +79,10 @@ def test_three_groups_are_compared_in_pairs_or_as_named():
 @pytest.mark.parametrize("ratio", [0.3, 0.5, 0.53, 0.54, 0.8, 1.0])
 def test_the_inequalities_say_what_the_measure_says(kind, ratio):
     constraint = kind(ratio=ratio)
-    rates = constraint.rates(Groups.of(GROUP, 9), np.array([0, 1]), TRUE)
-    assert len(rates) == (4 if kind is EqualizedOdds else 2)
     weights = np.arange(1, 10)
-    met = all(rate.slack(weights, PREDICTED) >= 0 for rate in rates)
+    rates = constraint.rates(Groups.of(GROUP, 9, weights), np.array([0, 1]), TRUE)
+    assert len(rates) == (4 if kind is EqualizedOdds else 2)
+    met = all(rate.slack(PREDICTED) >= 0 for rate in rates)
     assert met == (constraint.measure(TRUE, PREDICTED, GROUP, sample_weight=weights) >= ratio)
     assert all("'a'" in rate.text and "'b'" in rate.text and repr(constraint) in rate.text for rate in rates)
 
@@ -91,7 +93,7 @@ def test_a_ratio_that_is_met_exactly():
     assert constraint.measure([0, 1] + [0] * 7, predicted, group) == 0.8
     (one, other) = constraint.rates(Groups.of(group, 9), np.array([0, 1]), np.zeros(9, dtype=int))
     assert one.ratio == Fraction(4, 5)
-    assert sorted(rate.slack(np.ones(9, dtype=int), np.array(predicted)) for rate in (one, other))[0] == 0
+    assert sorted(rate.slack(np.array(predicted)) for rate in (one, other))[0] == 0
 
 
 # ------------------------------------------------------------------------------------------------------- groups
@@ -115,7 +117,9 @@ def test_groups_of_any_form(values):
     groups = Groups.of(values, 3)
     assert groups.values == ("f", "m")
     assert groups.index.tolist() == [1, 0, 1]
-    assert groups.take(np.array([1])).index.tolist() == [0]
+    assert Groups.of(values, 3, [0, 2, 0]).take(np.array([1])).index.tolist() == [0]
+    with pytest.raises(ValueError, match="a class has the weight 0, but rates count its rows"):
+        groups.take(np.array([1]))
 
 
 @pytest.mark.parametrize("values", [[3, 1, 3], np.array([3, 1, 3]), pl.Series([3, 1, 3]), pd.Series([3, 1, 3])])
@@ -159,7 +163,7 @@ def test_groups_that_cannot_be_compared():
         DemographicParity(("a", "c")).measure([1, 0], [1, 0], ["a", "b"])
     with pytest.raises(ValueError, match="60 different values"):
         DemographicParity().measure([1, 0] * 30, [1, 0] * 30, range(60))
-    groups = Groups.of(["a", "b", "c"], 3).take(np.array([0, 1]))  # no row of c is left
+    groups = Groups.of(["a", "b", "c"], 3, [1, 1, 0]).take(np.array([0, 1]))  # no row of c is left
     with pytest.raises(ValueError, match="group 'c' has no row, so its selection rate is undefined"):
         DemographicParity(("a", "c")).rates(groups, np.array([0, 1]), np.array([0, 1]))
 
@@ -216,11 +220,15 @@ def test_the_plain_form_names_a_penalty_only_if_there_is_one():
 def test_what_groups_lack_by_hand():
     group = list("aabbbbcc")
     predicted = np.array([1, 1, 1, 0, 0, 0, 1, 0])  # 2 of 2, 1 of 4, 1 of 2
-    of_groups = DemographicParity(ratio=0.8).rates_by_group(Groups.of(group, 8), np.array([0, 1]), predicted)
+
+    def priced(weights):
+        groups = replace(Groups.of(group, 8), counted=IntegerWeights(weights, Fraction(1)))
+        return [Penalty(r, 1) for r in DemographicParity().rates_by_group(groups, np.array([0, 1]), predicted)]
+
     one = np.ones(8, dtype=np.int64)
-    assert [Penalty(rates, 1).short(one, predicted) for rates in of_groups] == [0, 3, 1]  # 0.8 * 4 - 1, 0.8 * 2 - 1
-    assert [Penalty(rates, 1).most(one) for rates in of_groups] == [2, 4, 2]
-    assert [Penalty(rates, 1).short(5 * one, predicted) for rates in of_groups] == [0, 11, 3]  # 16 - 5, 8 - 5
+    assert [penalty.short(predicted) for penalty in priced(one)] == [0, 3, 1]  # 0.8 * 4 - 1, 0.8 * 2 - 1
+    assert [penalty.most for penalty in priced(one)] == [2, 4, 2]
+    assert [penalty.short(predicted) for penalty in priced(5 * one)] == [0, 11, 3]  # 16 - 5, 8 - 5
 
 
 def test_an_unknown_plain_form():

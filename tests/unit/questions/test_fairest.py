@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
@@ -28,11 +29,11 @@ def people(n: int = 160, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
     return frame, np.where(score > score.median(), "yes", "no")
 
 
-def least_difference(X: pd.DataFrame, y: np.ndarray, counted: np.ndarray, most: float) -> float:
-    """Over all labelled trees of depth 2 of the columns skill, years and town, each leaf with a row."""
+def chosen_rows(X: pd.DataFrame) -> Iterator[np.ndarray]:
+    """Those that a labelled tree of depth 2 of the columns skill, years and town predicts positive, of every tree."""
     tests = [X[name].to_numpy() <= cut for name in ("skill", "years") for cut in np.unique(X[name])[:-1]]
     tests += [X["town"].to_numpy() == level for level in "abc"]
-    everyone = np.ones(len(y), dtype=bool)
+    everyone = np.ones(len(X), dtype=bool)
     splits = [(low, ~low) for low in tests]
 
     def sides(rows: np.ndarray) -> list[np.ndarray]:
@@ -42,15 +43,26 @@ def least_difference(X: pd.DataFrame, y: np.ndarray, counted: np.ndarray, most: 
                 found += [rows & low, rows & high]
         return found
 
-    best = 1.0
-    female = X["sex"].to_numpy() == "f"
     for low, high in splits:
         for a, b in product(sides(everyone & low), sides(everyone & high)):
-            chosen = a | b
-            if np.sum(chosen != (y == "yes")) <= most:
-                rates = [chosen[counted & group].mean() for group in (female, ~female)]
-                best = min(best, abs(rates[0] - rates[1]))
-    return best
+            yield a | b
+
+
+def rates_of(chosen: np.ndarray, X: pd.DataFrame, weights: np.ndarray) -> list[float]:
+    female = X["sex"].to_numpy() == "f"
+    return [float(np.average(chosen[group], weights=weights[group])) for group in (female, ~female)]
+
+
+def least_difference(X: pd.DataFrame, y: np.ndarray, counted: np.ndarray, prices: np.ndarray, most: float) -> float:
+    """Of rates that count rows by ``counted``, over all trees whose wrong rows cost at most ``most``."""
+    within = (chosen for chosen in chosen_rows(X) if np.sum(prices[chosen != (y == "yes")]) <= most)
+    return min(abs(np.subtract(*rates_of(chosen, X, counted))) for chosen in within)
+
+
+def balanced(y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Weights of rows whose classes weigh alike."""
+    of_class = np.array([weights[y == label].sum() for label in y])
+    return weights * weights.sum() / (len(np.unique(y)) * of_class)
 
 
 @pytest.mark.parametrize("kind", [DemographicParity, EqualOpportunity])
@@ -59,11 +71,38 @@ def test_no_tree_within_the_slack_is_fairer(kind: Any, slack: float) -> None:
     X, y = people()
     tree = OptimalTreeClassifier(max_depth=2, drop=["sex"], min_samples_level=1).fit(X, y)
     found = tree.fairest(kind("sex"), X, y, slack=slack)
-    counted = np.ones(len(y), dtype=bool) if kind is DemographicParity else y == "yes"
+    counted = np.ones(len(y)) if kind is DemographicParity else 1.0 * (y == "yes")
     assert found.status == "optimal"
     assert found.difference == found.lower_bound
-    assert found.difference == pytest.approx(least_difference(X, y, counted, found.most), abs=1e-12)
+    least = least_difference(X, y, counted, np.ones(len(y)), found.most)
+    assert found.difference == pytest.approx(least, abs=1e-12)
     assert found.most == tree.objective_ + (slack if isinstance(slack, int) else int(slack * len(y)))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", [DemographicParity, EqualOpportunity])
+@pytest.mark.parametrize("options", [{"criterion": "balanced_accuracy"}, {"class_weight": {"yes": 4, "no": 1}}])
+def test_rates_count_people_whatever_errors_cost(kind: Any, options: dict[str, Any], *, weighted: bool) -> None:
+    X, _ = people(120, seed=4)
+    y = np.where(X["skill"] + X["years"] + np.random.default_rng(0).normal(0, 2, 120) > 8, "yes", "no")
+    weights = np.random.default_rng(1).integers(1, 4, 120) if weighted else None
+    people_count = np.ones(120) if weights is None else weights
+    tree = OptimalTreeClassifier(max_depth=2, drop=["sex"], min_samples_level=1, **options).fit(X, y, weights)
+    found = tree.fairest(kind("sex"), X, y, weights, slack=0.05)
+    prices = balanced(y, people_count) if "criterion" in options else people_count * np.where(y == "yes", 4, 1)
+    counted = people_count * (1.0 if kind is DemographicParity else y == "yes")
+    assert found.status == "optimal"
+    assert found.difference == pytest.approx(least_difference(X, y, counted, prices, found.most + 1e-9), abs=1e-12)
+    assert found.difference == pytest.approx(
+        abs(np.subtract(*rates_of(found.tree.predict(X) == "yes", X, counted))), abs=1e-12
+    )
+
+
+def test_a_class_without_weight_is_refused() -> None:
+    X, y = people(60)
+    tree = OptimalTreeClassifier(max_depth=2, drop=["sex"], class_weight={"no": 0}).fit(X, y)
+    with pytest.raises(ValueError, match="a class has the weight 0, but rates count its rows"):
+        tree.fairest(DemographicParity("sex"), X, y)
 
 
 def test_the_tree_is_a_fitted_tree_with_that_difference() -> None:

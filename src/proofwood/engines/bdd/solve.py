@@ -9,9 +9,13 @@ from proofwood.engines.bdd.price_search import MAX_SETS, cheapest_over_sets
 from proofwood.engines.bdd.subset.fewest import fewest_tests
 from proofwood.engines.bdd.subset.search import best_subset, optimal_subsets, subset_errors
 from proofwood.engines.interrupts import ENDED, cause_of, completed, ends_all, finished
+from proofwood.engines.recorded import Recorded
 from proofwood.parallel.search_file import SearchFile
 from proofwood.problem.bdd import BDDProblem, Unknown
 from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, Result, Stats, Status
+
+_KEPT = "set of tests"
+"""Name in a checkpoint of the best set and bound, for a run that has less time."""
 
 
 def solve(
@@ -64,6 +68,8 @@ def _errors(problem: BDDProblem, clock: SizeClock, progress: Progress | None, ch
         chosen = _choose(problem, clock, _in_errors(problem, progress), checkpoint)
     except ENDED as error:  # outside the search itself, which catches it: no test is known yet
         chosen = Chosen((), subset_errors(rows, ()), rows.unavoidable, "search", cause_of(error))
+    if checkpoint is not None:
+        chosen = completed(lambda: _with_kept(problem, chosen, Recorded(checkpoint, _KEPT, ("bound", "set"))))
     sets, complete = [chosen.tests], not problem.smallest_set
     if problem.smallest_set and chosen.value == chosen.lower_bound:
         if ends_all(chosen.stopped_by):
@@ -77,6 +83,27 @@ def _errors(problem: BDDProblem, clock: SizeClock, progress: Progress | None, ch
     return finished(
         lambda over: diagram_over(problem, chosen, clock.ended() if over else clock, sets=sets, complete=complete)
     )
+
+
+def _with_kept(problem: BDDProblem, chosen: Chosen, kept: Recorded) -> Chosen:
+    """The better ones of the sets and bounds of this run and of earlier ones, which are written.
+
+    Not all that a run finds is in the records of its searches, such as tests of trees. A set is looked at last, so that
+    a completed search ends in the same one as a search that was never stopped.
+    """
+    rows, lower = problem.rows, max([chosen.lower_bound, *kept.rows["bound"]])
+    with kept.contradictions():
+        if not all(0 <= test < rows.n_tests for tests in kept.rows["set"] for test in tests):
+            raise ValueError(f"a recorded set has a test beyond the {rows.n_tests} of this problem")
+        known = [(subset_errors(rows, tests), tuple(tests)) for tests in kept.rows["set"]]
+        value, tests = min([(chosen.value, chosen.tests), *known], key=lambda one: one[0])
+        if lower > value:
+            raise ValueError(f"a recorded bound, {lower}, exceeds the errors of a set of tests, {value}")
+    if (value, lower) != (chosen.value, chosen.lower_bound):
+        chosen = replace(chosen, tests=tests, value=value, lower_bound=lower)
+    if not known or lower > max(kept.rows["bound"]) or value < min(errors for errors, _ in known):
+        kept.keep({"bound": [lower], "set": [list(tests)]})
+    return chosen
 
 
 def _fewest(problem: BDDProblem, clock: SizeClock, progress: Progress | None, checkpoint: SearchFile | None) -> Result:

@@ -46,7 +46,7 @@ def improve_fairly(
     problem = run.problem
     assert run.best is not None
     rates, most = _rates(problem)
-    shares = _shares(problem, rates)
+    shares = _shares(rates)
     multipliers = np.zeros(len(rates))
     current, until = run.best, run.clock.seconds + seconds
     for number in range(ROUNDS):
@@ -70,21 +70,20 @@ def _rates(problem: DiagramProblem) -> tuple[list[Rate], FloatArray]:
     """
     rates, most = list(problem.rates), [np.inf] * len(problem.rates)
     for penalty in problem.penalties:
-        whole = penalty.price * penalty.most(problem.rows.weights)
+        whole = penalty.price * penalty.most
         rates += penalty.rates
         most += [whole / (problem.cost.error_price * problem.cost.total)] * len(penalty.rates)
     return rates, np.array(most)
 
 
-def _shares(problem: DiagramProblem, rates: list[Rate]) -> FloatArray:
+def _shares(rates: list[Rate]) -> FloatArray:
     """Array (n_rates, n_rows): how much a positive prediction of each row adds to the slack of each rate.
 
     The slack is the rate of the left group minus ``ratio`` times the rate of the right group.
     """
-    weights = problem.rows.weights.astype(np.float64)
     prices = [
-        weights * rate.left / weights[rate.left].sum()
-        - float(rate.ratio) * weights * rate.right / weights[rate.right].sum()
+        rate.weights * rate.left / rate.weights[rate.left].sum()
+        - float(rate.ratio) * rate.weights * rate.right / rate.weights[rate.right].sum()
         for rate in rates
     ]
     return np.array(prices)

@@ -141,7 +141,7 @@ def _fairness(problem: DiagramProblem) -> tuple[FloatArray, list[float]]:
 
     The sum is 0, plus a margin for rounding if the integers are too large to be summed exactly as floats.
     """
-    of_rates: list[list[int]] = [list(rate.coefficients(problem.rows.weights)) for rate in problem.rates]
+    of_rates: list[list[int]] = [list(rate.coefficients) for rate in problem.rates]
     least = []
     for coefficients in of_rates:
         total = sum(abs(c) for c in coefficients)

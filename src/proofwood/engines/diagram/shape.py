@@ -162,8 +162,8 @@ def count(problem: DiagramProblem, diagram: Diagram) -> Counted:
         broken = f"a node has rows of weight {least}, but at least {problem.min_weight} is required"
     else:
         for rate in problem.rates:
-            if rate.slack(weights, predicted) < 0:
-                broken = f"{rate.text}: {rate.attained(weights, predicted):.4g}"
+            if rate.slack(predicted) < 0:
+                broken = f"{rate.text}: {rate.attained(predicted):.4g}"
                 break
     return Counted(errors, k, problem.cost_of(predicted, k), broken)
 

@@ -98,7 +98,7 @@ def cheapest_over_sets(
     rates = [*problem.rates, *(rate for _, rate in soft)]
     coefficients = np.zeros((weights.shape[0], len(rates)), dtype=np.int64)
     for number, rate in enumerate(rates):
-        row_terms = rate.coefficients(rows.weights)
+        row_terms = rate.coefficients
         if sum(map(abs, row_terms)) >= 2**62:
             raise ValueError(
                 "the sample weights have too many digits for exact fairness constraints: round them to fewer digits"
@@ -113,7 +113,7 @@ def cheapest_over_sets(
         {
             "positive": [rate.positive for rate in rates],
             "penalty": [-1] * len(problem.rates) + [number for number, _ in soft],
-            "gain": [rate.gain(rows.weights) for rate in rates],
+            "gain": [rate.gain for rate in rates],
             "prices": [penalty.price for penalty in problem.penalties],
             **skeleton_settings(problem),
             "constant_side": side,

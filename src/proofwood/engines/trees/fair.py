@@ -327,7 +327,7 @@ class _Fewest:
         self.problem, self.target, self.progress = problem, target, progress
         self.clock = Clock(limits)
         # a rate is kept if its sum is at least 0; a price raises what a tree costs by what it lacks
-        forms = -np.array([rate.coefficients(problem.weights) for rate in target.rates], dtype=np.int64)
+        forms = -np.array([rate.coefficients for rate in target.rates], dtype=np.int64)
         self.trees = PricedTrees(problem, target.rates[0].positive, forms, options, self.clock)
         self.trees.helps = lambda values: max(values.sums) <= 0
         self.lower = Fraction(0)
@@ -404,7 +404,7 @@ class _Fewest:
     def _result(self) -> Result:
         problem, best = self.problem, self.best()
         model = self.target.refreshed(self.trees.known[best], problem.X, problem.real_weights)
-        broken = self.target.broken(model, problem.X, problem.weights)
+        broken = self.target.broken(model, problem.X)
         if broken is not None or problem.integer_cost(model) != best.cost:
             raise AssertionError("the tree breaks a limit, or costs something else than was counted")
         stopped_by = STOPPED_BY[self.stopped]

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from proofwood import _native
-from proofwood.engines.interrupts import ENDED, STOPPED_BY, answer_of, code_of, completed
+from proofwood.engines.interrupts import ENDED, STOPPED_BY, TIME, answer_of, code_of, completed, raise_ended
 from proofwood.engines.trees.options import SearchOptions
 from proofwood.engines.trees.solve import (
     DEFAULT_OPTIONS,
     NO_TREE,
+    bound,
     in_units,
     refined,
     result_of,
@@ -26,7 +27,7 @@ from proofwood.engines.trees.solve import (
     table_of,
 )
 from proofwood.model.node_table import FloatArray, NodeTable
-from proofwood.problem.objectives import LARGEST_TOTAL, SumCost
+from proofwood.problem.objectives import LARGEST_TOTAL, SumCost, TreeCost
 from proofwood.problem.targets import Classes
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, Result, Stats
@@ -38,6 +39,9 @@ PACKED_TESTS = 400
 """Tables of at most so many tests are searched over packed words, which fronts are not: several fits take less time."""
 FEW_TESTS = 64
 """With so few tests, fits of depth three take so little time that what surrounds them decides."""
+PATIENCE, DEEPEST = 0.8, 5
+"""After this share of the time, a front without a bound for trees of the most leaves leaves the rest to the search of
+one tree, up to this depth: that of deeper trees has no bound so soon (decisions/0098-fronts-by-leaves)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,10 +250,32 @@ def _run(
     settings = _settings(problem, options, limits) | {"gap": gap}
     if isinstance(problem.target, Classes):
         settings["error_price"] = error_price
+    if limits.seconds is not None and problem.depth <= DEEPEST:
+        wish = wish | {"patience": PATIENCE * limits.seconds}
     try:
-        return _native_front(problem, wish, settings, limits, report, error_price=error_price)
+        found = _native_front(problem, wish, settings, limits, report, error_price=error_price)
     except ENDED as error:  # as if the native search had been stopped before it sorted the rows
         return {"stopped": code_of(error), "seconds": 0.0, "kernel": options.simd, "upper": None, "trees": []}
+    if "patience" in wish and found["stopped"] == TIME and found["upper"] is not None and not found["bounds_most"]:
+        try:
+            _bound_most(found, problem, options, limits, error_price)
+        except ENDED as error:  # the front so far remains valid
+            found["stopped"] = code_of(error)
+    return found
+
+
+def _bound_most(
+    found: dict[str, Any], problem: TreeProblem, options: SearchOptions, limits: Limits, error_price: int
+) -> None:
+    """Bound trees of the most leaves by the search of one tree of the depth: those of fewer leaves cost no less."""
+    assert limits.seconds is not None
+    unit = error_price if isinstance(problem.target, Classes) else 1
+    alone = replace(problem, cost=replace(problem.cost, error_price=1, leaf_price=0, price=None), max_gap=0)
+    left = replace(limits, seconds=max(0.0, limits.seconds - found["seconds"]))
+    told = bound(alone, below=found["upper"][-1] // unit, options=options, limits=left)
+    found["lower"] = [max(one, unit * told.lower) for one in found["lower"]]
+    found["seconds"] = limits.seconds
+    raise_ended(told.stopped_by)
 
 
 def _settings(problem: TreeProblem, options: SearchOptions, limits: Limits) -> dict[str, Any]:
@@ -294,6 +320,8 @@ def _front(found: dict[str, Any], problem: TreeProblem, most: int, scale: int) -
         counted = price * problem.target.integer_loss(model, problem.X, problem.weights)
         if nodes and problem.rounding is None and (counted - slack * price) * scale > upper[place] * price:
             raise AssertionError(f"a tree costs {counted}, but the search counted only {upper[place] * price / scale}")
+        if place == 0 and isinstance(problem.cost, TreeCost) and problem.cost.exact:
+            lower[place] = counted  # there is one leaf
         if trees and counted >= trees[-1].upper:  # more leaves than errors need
             model, counted = trees[-1].model, trees[-1].upper
         trees.append(FrontTree(place + 1, model, counted, min(lower[place], counted)))

@@ -22,6 +22,7 @@ namespace trees = proofwood::trees;
 using namespace nb::literals;
 using proofwood::i64;
 using proofwood::kRunning;
+using proofwood::kTime;
 
 namespace {
 
@@ -278,6 +279,7 @@ trees::FrontWish read_wish(const nb::dict& given) {
   for (const i64 price : wish.choice.prices)
     if (price < 0) throw std::invalid_argument("the price of a leaf is below 0");
   wish.choice.any_tree = reader.get<bool>("any_tree", wish.choice.any_tree);
+  wish.patience = reader.get<double>("patience", wish.patience);
   reader.finish();
   return wish;
 }
@@ -323,7 +325,10 @@ nb::dict solve_front(const Matrix& x, const nb::dict& targets, const Weights& we
   };
   const auto report = [&](double now) {
     trees::Front* const known = running;
-    if (known == nullptr || progress.is_none()) return;
+    if (known == nullptr) return;
+    int going = kRunning;
+    if (now >= wish.patience && !known->bounds_most()) stop.compare_exchange_strong(going, kTime);
+    if (progress.is_none()) return;
     const auto state = known->state();
     progress(now, numbers_of(state.upper, wish.choice.leaves), numbers_of(state.lower, wish.choice.leaves));
   };
@@ -340,6 +345,7 @@ nb::dict solve_front(const Matrix& x, const nb::dict& targets, const Weights& we
     const auto state = front->state();
     result["upper"] = numbers_of(state.upper, wish.choice.leaves);
     result["lower"] = numbers_of(state.lower, wish.choice.leaves);
+    result["bounds_most"] = front->bounds_most();
     result["counters"] = proofwood::counters_of(front->counters(), trees::kCounterNames);
   } else {
     result["upper"] = nb::none();

@@ -36,6 +36,11 @@ FrontBounds Front::whole(const FrontBounds& counted) const {
 
 FrontBounds Front::state() const { return whole(shared_.run.state()); }
 
+bool Front::bounds_most() const {
+  const Leaves lower = shared_.run.state().lower;
+  return lower.size() > 0 && lower[std::min(wish_.choice.leaves, lower.size())] > 0;
+}
+
 std::vector<FrontRun::Event> Front::events_since(std::size_t first) const {
   auto events = shared_.run.events_since(first);
   for (auto& event : events) event.state = whole(event.state);

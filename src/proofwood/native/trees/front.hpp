@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <limits>
 #include <vector>
 
 #include "trees/pool.hpp"
@@ -16,6 +17,7 @@ namespace proofwood::trees {
 struct FrontWish {
   i64 below = kInfinite;
   Choice choice;
+  double patience = std::numeric_limits<double>::infinity();  // seconds, without a bound on trees of the most leaves
 };
 
 class Front {
@@ -27,6 +29,7 @@ class Front {
 
   // Valid at any time, from any thread; by leaves, with the cost that every tree has.
   FrontBounds state() const;
+  bool bounds_most() const;  // whether there is a bound on trees of the most leaves
   std::vector<FrontRun::Event> events_since(std::size_t first) const;
 
   // After run().

@@ -289,12 +289,12 @@ def _root_of_tree(out: Builder, slots: Slots, epsilon: float, origin: float) -> 
 
 def _side_constraints(out: Builder, problem: DiagramProblem, groups: RowGroups, slots: Slots) -> None:
     """Add eqs. 19 and 20, and the limit on the number of nodes."""
-    weights, cost = problem.rows.weights, problem.cost
+    cost = problem.cost
 
     def chosen(rate: Rate) -> tuple[Term, float]:
         """The sum of a rate as a scaled term, and the scale."""
         sums = np.zeros(groups.n, dtype=object)
-        np.add.at(sums, groups.of_row, np.array(rate.coefficients(weights), dtype=object))
+        np.add.at(sums, groups.of_row, np.array(rate.coefficients, dtype=object))
         scale = max(1.0, float(max(abs(number) for number in sums)) / LARGEST_COEFFICIENT)
         return (out.blocks["w"][:, rate.positive], np.array([float(number) / scale for number in sums])), scale
 
@@ -302,12 +302,12 @@ def _side_constraints(out: Builder, problem: DiagramProblem, groups: RowGroups, 
         out.rows("(19)", [chosen(rate)[0]], lower=0)
     if problem.penalties:
         prices = [cost.share(penalty.price) for penalty in problem.penalties]
-        most = [penalty.most(weights) for penalty in problem.penalties]
+        most = [penalty.most for penalty in problem.penalties]
         lacks = out.variables("s", (len(prices),), upper=most, objective=prices, integer=True)
         for number, penalty in enumerate(problem.penalties):
             for rate in penalty.rates:
                 term, scale = chosen(rate)
-                out.rows("(19)", [term, (lacks[[number]], rate.gain(weights) / scale)], lower=0)
+                out.rows("(19)", [term, (lacks[[number]], rate.gain / scale)], lower=0)
     if problem.min_weight:
         scale = max(1.0, problem.rows.total / LARGEST_COEFFICIENT)
         for node in range(1, slots.n_inner):

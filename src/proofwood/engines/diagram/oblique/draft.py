@@ -220,7 +220,7 @@ class Draft:
             price = int(self.priced.costs[:, self.constant].sum())
         if problem.rates:
             predicted = self.predicted()
-            slacks = [rate.slack(problem.rows.weights, predicted) for rate in problem.rates]
+            slacks = [rate.slack(predicted) for rate in problem.rates]
             breach += sum(-slack for slack in slacks if slack < 0)
         return breach, price + node_price
 
