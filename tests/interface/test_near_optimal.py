@@ -129,6 +129,13 @@ def test_what_it_says(near: NearOptimalTrees) -> None:
     assert repr(near).startswith("<NearOptimalTrees: ")
 
 
+def test_names_are_told_on_one_line() -> None:
+    X = pd.DataFrame({"a\nb": range(8), "c\x1b": [0, 1] * 4})
+    near = near_optimal_trees(X, [0, 0, 0, 0, 1, 1, 1, 1], max_depth=1, slack=0)
+    assert str(near[0]).endswith(r"n_leaves=2: a\x0ab)")
+    assert str(near.without("a\nb")) == r"without a\x0ab: no, a slack of 4 is needed"
+
+
 @pytest.mark.needs("matplotlib")
 def test_the_picture(near: NearOptimalTrees) -> None:
     import matplotlib.pyplot as plt
@@ -170,8 +177,11 @@ def test_small_depths_and_one_class() -> None:
         near = near_optimal_trees(X, y, max_depth=depth, slack=0)
         assert near[0].objective == near.optimum.objective_
         assert near[0].n_leaves == depth + 1
-    near = near_optimal_trees(X, np.zeros(len(y)), slack=0)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="the slack")
+        near = near_optimal_trees(X, np.zeros(len(y)), slack=3)
     assert near.count == 1
+    assert near.count_in_words() == "1 tree"
     assert near.decisions().all()
 
 

@@ -150,7 +150,8 @@ def near_optimal_trees(
         def limits() -> Limits:
             return Limits(seconds=None if time_limit is None else max(0.0, started + time_limit - time.monotonic()))
 
-        _warn_of_much(problem, best, budget, limits())
+        if best or learner.model_.n_leaves > 1:  # a leaf without errors is the only tree
+            _warn_of_much(problem, best, budget, limits())
         found = NearTrees.of(problem, budget, views=posed.views, limits=limits())
     if not found.exact:
         warnings.warn(

@@ -17,10 +17,11 @@ from proofwood.data.schema import columns_of
 from proofwood.engines.trees import solve
 from proofwood.engines.trees.near import ColumnUse, PossibleClasses
 from proofwood.exceptions import OptimalityWarning
-from proofwood.language import gettext, number, retold
+from proofwood.language import gettext, ngettext, retold
 from proofwood.model.node_table import BoolArray, FloatArray
 from proofwood.near_optimal.picture import drawn
 from proofwood.near_optimal.tree import NearTree, Source
+from proofwood.printable import printable
 from proofwood.result import Limits, Status, figure
 
 if TYPE_CHECKING:
@@ -69,11 +70,12 @@ class WithoutColumn:
     tree: OptimalTreeClassifier
 
     def __str__(self) -> str:
+        column = printable(str(self.column))
         if self.possible is None:
-            return f"without {self.column}: not known, a slack of {self.least_slack:g} to {self.slack:g} is needed"
+            return f"without {column}: not known, a slack of {self.least_slack:g} to {self.slack:g} is needed"
         if self.possible:
-            return f"without {self.column}: yes, from a slack of {self.slack:g} on"
-        return f"without {self.column}: no, a slack of {self.least_slack:g} is needed"
+            return f"without {column}: yes, from a slack of {self.slack:g} on"
+        return f"without {column}: no, a slack of {self.least_slack:g} is needed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +163,9 @@ class NearOptimalTrees:
 
     def count_in_words(self) -> str:
         """``count`` as text, which says whether these are all trees."""
-        n = number(f"{self.count:,}")
-        return gettext("%(n)s trees", n=n) if self.exact else gettext("at least %(n)s trees", n=n)
+        if self.exact:
+            return ngettext("%(n)s tree", "%(n)s trees", self.count)
+        return ngettext("at least %(n)s tree", "at least %(n)s trees", self.count)
 
     # ----------------------------------------------------------------------------------------------- trees
 
