@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from itertools import islice
 from typing import Any
@@ -112,6 +113,23 @@ def test_decisions_are_those_of_all_trees(near: NearOptimalTrees, table: tuple[p
         assert np.all(near.decisions(new)[:, k] >= (np.array([t.predict(new) for t in near]) == label).any(axis=0))
 
 
+def test_new_rows_have_the_columns_of_training(near: NearOptimalTrees, table: tuple[pd.DataFrame, Any]) -> None:
+    X, _ = table
+    for other in (X[X.columns[::-1]], X.iloc[:, :2]):
+        with pytest.raises(ValueError, match="feature names should match"):
+            near.decisions(other)
+
+
+def test_what_a_question_and_a_set_refuse(near: NearOptimalTrees) -> None:
+    for wrong, error in ((-1, ValueError), (float("nan"), ValueError), ("5", TypeError)):
+        with pytest.raises(error, match="expected seconds above 0"):
+            near.without(0, time_limit=wrong)
+    for part in (near, near[0]):
+        with pytest.raises(TypeError, match="keep the classifier of the trees that you need"):
+            pickle.dumps(part)
+    assert pickle.loads(pickle.dumps(near[0].classifier)).objective_ == near[0].objective
+
+
 def test_the_first_that_fits(near: NearOptimalTrees) -> None:
     assert near.first(lambda tree: True) is not None
     found = near.first(lambda tree: "mean texture" not in tree.columns)
@@ -193,6 +211,8 @@ def test_small_depths_and_one_class() -> None:
         ({"slack": -1}, "slack=-1: expected an int from 0"),
         ({"slack": 1.5}, r"a float in \[0, 1\), a share"),
         ({"slack": "much"}, "slack='much'"),
+        ({"slack": None}, "slack=None: expected an int from 0"),
+        ({"slack": float("nan")}, "slack=nan: expected an int from 0"),
         ({"alpha": 1 / 3e9 / 7}, "fewer digits"),
     ],
 )

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import _num_samples
 
-from proofwood.arguments import is_integer
+from proofwood.arguments import is_integer, seconds
 from proofwood.data.schema import columns_of
 from proofwood.engines.trees import solve
 from proofwood.engines.trees.near import ColumnUse, PossibleClasses
@@ -350,7 +351,9 @@ class NearOptimalTrees:
         return ColumnShares(shares, most, exact=use.stopped_by is None)
 
     def _seconds(self, time_limit: float | None) -> float | None:
-        return self.time_limit if time_limit is _OWN else time_limit
+        if time_limit is _OWN:
+            return self.time_limit
+        return 0.0 if time_limit == 0 else seconds(time_limit)
 
     # -------------------------------------------------------------------------------------------------- rows
 
@@ -375,7 +378,8 @@ class NearOptimalTrees:
         """
         if X is None:
             return self._training_classes(time_limit).found
-        values, either = self._source.placed(np.asarray(self.optimum._read(X), dtype=np.float64))
+        rows = self.optimum._rows(X) if _num_samples(X) else np.empty((0, self._posed.X.shape[1]))
+        values, either = self._source.placed(rows)
         return self._asked(values, either, time_limit).found
 
     def undecided(self, time_limit: float | None = _OWN) -> UndecidedRows:
