@@ -116,7 +116,7 @@ def test_text_of_numbers_is_read_with_gaps_and_cells_in_the_way(at):
         (("gaps", "--target", "price"), "1 of 200 rows have no value in column 'price': drop these rows first"),
         (
             ("flats", "--target", "price", "--model", "tree"),
-            "with --model regressor, or cut it into bands",
+            "with fit --model regressor, or cut it into bands",
         ),
         (("flats", "--target", "price", "--cv", 1), "--cv 1: expected a number of folds from 2"),
         (("flats", "--target", "price", "--class-weight", "balanced"), "--model regressor"),
@@ -126,7 +126,7 @@ def test_text_of_numbers_is_read_with_gaps_and_cells_in_the_way(at):
         (("flats", "--target", "price", "--criterion", "poison"), "Did you mean 'poisson'?"),
         (
             ("flats", "--target", "side", "--model", "regressor"),
-            "'south'.*learn classes with --model tree",
+            "'south'.*learn classes with fit --model tree",
         ),
         (("dates", "--target", "day"), "turn it into numbers first, such as days"),
         (("dates", "--target", "day", "--model", "regressor"), "holds dates, and this learner predicts numbers"),

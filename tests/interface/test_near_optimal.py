@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from itertools import islice
 from typing import Any
@@ -112,6 +113,23 @@ def test_decisions_are_those_of_all_trees(near: NearOptimalTrees, table: tuple[p
         assert np.all(near.decisions(new)[:, k] >= (np.array([t.predict(new) for t in near]) == label).any(axis=0))
 
 
+def test_new_rows_have_the_columns_of_training(near: NearOptimalTrees, table: tuple[pd.DataFrame, Any]) -> None:
+    X, _ = table
+    for other in (X[X.columns[::-1]], X.iloc[:, :2]):
+        with pytest.raises(ValueError, match="feature names should match"):
+            near.decisions(other)
+
+
+def test_what_a_question_and_a_set_refuse(near: NearOptimalTrees) -> None:
+    for wrong, error in ((-1, ValueError), (float("nan"), ValueError), ("5", TypeError)):
+        with pytest.raises(error, match="expected seconds above 0"):
+            near.without(0, time_limit=wrong)
+    for part in (near, near[0]):
+        with pytest.raises(TypeError, match="keep the classifier of the trees that you need"):
+            pickle.dumps(part)
+    assert pickle.loads(pickle.dumps(near[0].classifier)).objective_ == near[0].objective
+
+
 def test_the_first_that_fits(near: NearOptimalTrees) -> None:
     assert near.first(lambda tree: True) is not None
     found = near.first(lambda tree: "mean texture" not in tree.columns)
@@ -127,6 +145,13 @@ def test_what_it_says(near: NearOptimalTrees) -> None:
     assert lines[0].startswith(f"{near.count:,} trees within 2 of the optimum")
     assert len(lines) == len(near.counts) + 1
     assert repr(near).startswith("<NearOptimalTrees: ")
+
+
+def test_names_are_told_on_one_line() -> None:
+    X = pd.DataFrame({"a\nb": range(8), "c\x1b": [0, 1] * 4})
+    near = near_optimal_trees(X, [0, 0, 0, 0, 1, 1, 1, 1], max_depth=1, slack=0)
+    assert str(near[0]).endswith(r"n_leaves=2: a\x0ab)")
+    assert str(near.without("a\nb")) == r"without a\x0ab: no, a slack of 4 is needed"
 
 
 @pytest.mark.needs("matplotlib")
@@ -170,8 +195,11 @@ def test_small_depths_and_one_class() -> None:
         near = near_optimal_trees(X, y, max_depth=depth, slack=0)
         assert near[0].objective == near.optimum.objective_
         assert near[0].n_leaves == depth + 1
-    near = near_optimal_trees(X, np.zeros(len(y)), slack=0)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="the slack")
+        near = near_optimal_trees(X, np.zeros(len(y)), slack=3)
     assert near.count == 1
+    assert near.count_in_words() == "1 tree"
     assert near.decisions().all()
 
 
@@ -183,6 +211,8 @@ def test_small_depths_and_one_class() -> None:
         ({"slack": -1}, "slack=-1: expected an int from 0"),
         ({"slack": 1.5}, r"a float in \[0, 1\), a share"),
         ({"slack": "much"}, "slack='much'"),
+        ({"slack": None}, "slack=None: expected an int from 0"),
+        ({"slack": float("nan")}, "slack=nan: expected an int from 0"),
         ({"alpha": 1 / 3e9 / 7}, "fewer digits"),
     ],
 )
@@ -297,8 +327,8 @@ def test_questions_stop_with_what_is_known(large: NearOptimalTrees) -> None:
     with pytest.warns(OptimalityWarning, match="is not proved"):
         assert large.always_used(time_limit=0.0) == ()
     answer = large.without(0, time_limit=0.0)
-    assert answer.possible is None or answer.possible
-    assert answer.least_slack <= answer.slack
+    assert not answer.possible  # proved by the first bounds, or open
+    assert answer.least_slack <= large.without(0, time_limit=None).slack <= answer.slack
 
 
 def test_ctrl_c_loses_nothing(large: NearOptimalTrees) -> None:

@@ -114,8 +114,8 @@ def _refusal(column: Column, hint: Hint | None) -> str:
     if column.kind in MOMENTS:
         held = {Kind.TIME: "times of day", Kind.DURATION: "durations"}.get(column.kind, "dates")
         return what % (held, f" first, such as {'days' if held == 'dates' else 'hours'}")
-    classes = way_out("use a classifier for labels, such as OptimalTreeClassifier", "learn classes with --model tree")
-    return what % (shown(column.levels, 3), f", or {classes}")
+    classes = "use a classifier for labels, such as OptimalTreeClassifier"
+    return what % (shown(column.levels, 3), f", or {way_out(classes, 'learn classes with fit --model tree')}")
 
 
 def _finite(numbers: FloatArray) -> FloatArray:

@@ -83,7 +83,8 @@ def require_classes(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> None
     found = no_classes(labels, classes)
     if found is None:
         return
-    ways = [f"learn a tree of numbers, with {way_out('OptimalTreeRegressor', '--model regressor')}", _cut_into_bands()]
+    of_numbers = way_out("OptimalTreeRegressor", "fit --model regressor")
+    ways = [f"learn a tree of numbers, with {of_numbers}", _cut_into_bands()]
     if found.numbers and found.text:
         ways[1] = f"turn it into numbers first, then {ways[1]}"
     elif not found.numbers:

@@ -75,7 +75,7 @@ class Layout:
             raise DataError(f"{path} is empty: expected a header line and one line per row")
         first = content.split("\n", LOOKED_AT)[:LOOKED_AT]
         separator = given.separator or separator or _separator_of(first, path)
-        header = tuple(name.strip() for name in _cells(first[0], separator, path))
+        header = tuple(name.strip() for name in _cells(first, separator, path))
         return cls(path, content, separator, header, before)
 
     def require_equal_rows(self) -> None:
@@ -103,7 +103,7 @@ class Layout:
         """Raise DataError if the header has one cell and the lines below have more, as below a title."""
         below = [line for line in self.content.split("\n", LOOKED_AT)[1:LOOKED_AT] if line.strip()]
         for mark in SEPARATORS:
-            width = len(_cells(below[-1], mark, self.path)) if below else 1
+            width = len(_cells(below[-1:], mark, self.path))
             if width > 1 and _are_equal(below[len(below) // 2 :], mark, width):
                 raise DataError(
                     f"{self.path}: the first line has one cell, and lines below have {width}, separated by {mark!r}: "
@@ -156,7 +156,7 @@ def _is_header(line: str, below: str, separator: str | None) -> bool:
 
 def _separator_of(lines: Sequence[str], path: Path) -> str:
     """The separator that makes equally many cells of the first lines, more than one; else most cells of the header."""
-    header = {mark: len(_cells(lines[0], mark, path)) for mark in SEPARATORS}
+    header = {mark: len(_cells(lines, mark, path)) for mark in SEPARATORS}
     most = max(SEPARATORS, key=header.__getitem__)
     equal = [mark for mark in SEPARATORS if header[mark] > 1 and _are_equal(lines, mark, header[mark])]
     return max(equal, key=header.__getitem__) if equal else most
@@ -172,11 +172,16 @@ def _are_equal(lines: Sequence[str], mark: str, width: int) -> bool:
     return all(len(row) == width for row in rows[: max(1, len(rows) - 1)])  # the last may end within quotes
 
 
-def _cells(line: str, separator: str, path: Path) -> list[str]:
+def _cells(lines: Sequence[str], separator: str, path: Path) -> list[str]:
+    """The cells of the first row of some lines; in quotes they may have line breaks."""
+    reader = csv.reader((line.rstrip("\r") + "\n" for line in lines), delimiter=separator)
     try:
-        return next(csv.reader([line.rstrip("\r\n")], delimiter=separator), [])
+        cells = next(reader, [])
+        if reader.line_num > 1 and "".join(lines[: reader.line_num]).count('"') % 2:  # a quote that nothing closes
+            return _cells(lines[:1], separator, path)
     except csv.Error as error:
         raise DataError(f"{path}: the first line is not a header ({error}): expected the column names") from error
+    return cells
 
 
 def _without_blank_end(text: str) -> str:

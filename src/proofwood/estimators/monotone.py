@@ -14,7 +14,7 @@ from proofwood.data.views import columns_named
 from proofwood.exceptions import DataError
 from proofwood.language import marked
 from proofwood.model.node_table import NodeTable
-from proofwood.printable import shown
+from proofwood.printable import printable, shown
 from proofwood.problem.class_limits import OrderedClasses, clashing_leaves
 
 if TYPE_CHECKING:
@@ -122,7 +122,8 @@ def shown_directions(directions: tuple[int, ...], schema: Schema, classes: Any) 
         columns = [j for j, direction in enumerate(directions) if direction == sign]
         if columns:
             named = columns_named(schema, columns)
-            found.append(RISING % {"one": classes[one], "other": classes[other], "columns": named})
+            of = {"one": printable(str(classes[one])), "other": printable(str(classes[other]))}
+            found.append(RISING % {**of, "columns": named})
     return tuple(found)
 
 

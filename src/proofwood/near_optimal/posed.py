@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -150,7 +151,8 @@ def near_optimal_trees(
         def limits() -> Limits:
             return Limits(seconds=None if time_limit is None else max(0.0, started + time_limit - time.monotonic()))
 
-        _warn_of_much(problem, best, budget, limits())
+        if best or learner.model_.n_leaves > 1:  # a leaf without errors is the only tree
+            _warn_of_much(problem, best, budget, limits())
         found = NearTrees.of(problem, budget, views=posed.views, limits=limits())
     if not found.exact:
         warnings.warn(
@@ -165,7 +167,9 @@ def near_optimal_trees(
 def slack_units(problem: TreeProblem, slack: float) -> int:
     """``slack`` as an integer cost, as ``max_gap`` is read: an int is a number of errors, a float in [0, 1) a share."""
     wrong = f"{parameter('slack', slack)}: expected an int from 0, a number of errors, or a float in [0, 1), a share"
-    if isinstance(slack, (bool, np.bool_, str)) or slack < 0 or (not is_integer(slack) and not 0 <= slack < 1):
+    if isinstance(slack, (bool, np.bool_)) or not isinstance(slack, Real):
+        raise ValueError(wrong)
+    if slack < 0 or (not is_integer(slack) and not slack < 1):
         raise ValueError(wrong)
     assert isinstance(problem.cost, TreeCost)
     return problem.cost.gap_units(slack)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from proofwood.model.node_table import LEAF, BoolArray, FloatArray, IntArray, NodeTable
+from proofwood.printable import printable
 from proofwood.result import ProgressEvent, Result, Status
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class NearTree:
     tests: IntArray
 
     def __repr__(self) -> str:
-        names = ", ".join(map(str, self.columns)) or "no column"
+        names = printable(", ".join(map(str, self.columns))) or "no column"
         return f"NearTree(number={self.number}, objective={self.objective:g}, n_leaves={self.n_leaves}: {names})"
 
     @property

@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import _num_samples
 
-from proofwood.arguments import is_integer
+from proofwood.arguments import is_integer, seconds
 from proofwood.data.schema import columns_of
 from proofwood.engines.trees import solve
 from proofwood.engines.trees.near import ColumnUse, PossibleClasses
 from proofwood.exceptions import OptimalityWarning
-from proofwood.language import gettext, number, retold
+from proofwood.language import gettext, ngettext, retold
 from proofwood.model.node_table import BoolArray, FloatArray
 from proofwood.near_optimal.picture import drawn
 from proofwood.near_optimal.tree import NearTree, Source
+from proofwood.printable import printable
 from proofwood.result import Limits, Status, figure
 
 if TYPE_CHECKING:
@@ -69,11 +71,12 @@ class WithoutColumn:
     tree: OptimalTreeClassifier
 
     def __str__(self) -> str:
+        column = printable(str(self.column))
         if self.possible is None:
-            return f"without {self.column}: not known, a slack of {self.least_slack:g} to {self.slack:g} is needed"
+            return f"without {column}: not known, a slack of {self.least_slack:g} to {self.slack:g} is needed"
         if self.possible:
-            return f"without {self.column}: yes, from a slack of {self.slack:g} on"
-        return f"without {self.column}: no, a slack of {self.least_slack:g} is needed"
+            return f"without {column}: yes, from a slack of {self.slack:g} on"
+        return f"without {column}: no, a slack of {self.least_slack:g} is needed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +164,9 @@ class NearOptimalTrees:
 
     def count_in_words(self) -> str:
         """``count`` as text, which says whether these are all trees."""
-        n = number(f"{self.count:,}")
-        return gettext("%(n)s trees", n=n) if self.exact else gettext("at least %(n)s trees", n=n)
+        if self.exact:
+            return ngettext("%(n)s tree", "%(n)s trees", self.count)
+        return ngettext("at least %(n)s tree", "at least %(n)s trees", self.count)
 
     # ----------------------------------------------------------------------------------------------- trees
 
@@ -347,7 +351,9 @@ class NearOptimalTrees:
         return ColumnShares(shares, most, exact=use.stopped_by is None)
 
     def _seconds(self, time_limit: float | None) -> float | None:
-        return self.time_limit if time_limit is _OWN else time_limit
+        if time_limit is _OWN:
+            return self.time_limit
+        return 0.0 if time_limit == 0 else seconds(time_limit)
 
     # -------------------------------------------------------------------------------------------------- rows
 
@@ -372,7 +378,8 @@ class NearOptimalTrees:
         """
         if X is None:
             return self._training_classes(time_limit).found
-        values, either = self._source.placed(np.asarray(self.optimum._read(X), dtype=np.float64))
+        rows = self.optimum._rows(X) if _num_samples(X) else np.empty((0, self._posed.X.shape[1]))
+        values, either = self._source.placed(rows)
         return self._asked(values, either, time_limit).found
 
     def undecided(self, time_limit: float | None = _OWN) -> UndecidedRows:

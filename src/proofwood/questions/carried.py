@@ -10,11 +10,13 @@ from __future__ import annotations
 import copy
 import math
 import os
+import zlib
 from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile, is_zipfile
 
 import numpy as np
 import numpy.typing as npt
@@ -105,15 +107,19 @@ class RowFingerprints:
         ValueError
             If the file holds something else.
         """
-        try:
-            with np.load(Path(path), allow_pickle=False) as content:
-                rows, labels, weights = content["rows"], content["labels"], content["weights"]
-        except (KeyError, ValueError) as error:
-            raise ValueError(f"{os.fspath(path)!r} holds no fingerprints: {error}") from error
+        wrong = f"{os.fspath(path)!r} holds no fingerprints: expected a file that RowFingerprints.save wrote"
+        with Path(path).open("rb") as file:
+            if not is_zipfile(file):  # NumPy reads other files as well, or says how to trust them
+                raise ValueError(wrong)
+            try:
+                with np.load(file, allow_pickle=False) as content:
+                    rows, labels, weights = content["rows"], content["labels"], content["weights"]
+            except (KeyError, ValueError, BadZipFile, EOFError, zlib.error) as error:
+                raise ValueError(wrong) from error
         n = labels.shape[:1]
         fit = rows.dtype == np.uint8 and rows.shape == (*n, DIGEST) and weights.shape == labels.shape == n
         if not fit or labels.dtype != np.int64 or weights.dtype != np.float64 or not np.all(weights > 0):
-            raise ValueError(f"{os.fspath(path)!r} holds no fingerprints: the arrays have other shapes or types")
+            raise ValueError(wrong)
         return cls(rows, labels, weights)
 
     @property

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from proofwood.arguments import is_integer
+from proofwood.arguments import is_integer, seconds
 from proofwood.engines.trees.fair import LeastSum, least_sum
 from proofwood.estimators.classifier import ClassRows
 from proofwood.estimators.constraints import FairnessConstraint, Groups, require_exact
@@ -118,7 +118,7 @@ class Fairest:
             forms.scales,
             most=most,
             start=_over_views(model.model_, posed),
-            limits=Limits(time_limit),
+            limits=Limits(seconds(time_limit)),
         )
         tree = model if found.table is None else _with_model(model, found.table, posed, rows, found)
         difference = _difference(forms, apply(tree.model_, posed.X), tree.model_)

@@ -158,13 +158,13 @@ def require_conditions(model: OptimalTreeClassifier) -> None:
             f"this tree was searched among those that {limited_by(model)} permits: fit one without it",
         ),
         (
+            bool(model.schema_.unread),
+            "columns were left out because of the rows that were drawn: leave them out beforehand, with drop=",
+        ),
+        (
             bool(model.result_.scope),
             "which tests were considered depends on the rows that were drawn "
             f"({'; '.join(model.result_.scope)}): set min_samples_level=1, or group levels before the fit",
-        ),
-        (
-            bool(model.schema_.unread),
-            "columns were left out because of the rows that were drawn: leave them out beforehand, with drop=",
         ),
         (
             is_integer(model.bands),

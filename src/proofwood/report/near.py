@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from proofwood.language import gettext, number
+from proofwood.language import gettext, number, retold
 from proofwood.near_optimal import ColumnShares, NearOptimalTrees
 from proofwood.near_optimal.picture import joined
 from proofwood.near_optimal.trees import MOST_TRIED
@@ -45,6 +45,7 @@ def near_parts(near: NearOptimalTrees | None, words: Words, tested: Sequence[int
         "unit": gettext(near.optimum.result_.unit),
         "depth": near.optimum.max_depth,
         "distinct": _different(near, different),
+        "scope": "; ".join(map(retold, near.scope)),
         "used": and_all([words.name(place[name]) for name in used]),
         "n_used": len(used),
         "unknown": and_all([words.name(place[name]) for name in unknown]),

@@ -15,10 +15,12 @@ from markupsafe import Markup
 from sklearn.utils.validation import check_is_fitted
 
 from proofwood.files import require_page, require_writable, write_whole
+from proofwood.hints import parameter
 from proofwood.language import ENGLISH, require_language, speaking
 from proofwood.report.card import Card
 from proofwood.report.content import Options, Rows, content
 from proofwood.report.page import FOLDER, templates
+from proofwood.result import figure
 
 if TYPE_CHECKING:
     from proofwood.estimators.classifier import ProvedClassifier
@@ -187,11 +189,26 @@ def _near(model: Any, X: Any, y: Any, given: Any, sample_weight: npt.ArrayLike |
         return None
     from proofwood.near_optimal import NearOptimalTrees, near_optimal_trees_of  # start-up time: few reports have it
 
-    if not isinstance(given, NearOptimalTrees):
-        return near_optimal_trees_of(model, X, y, given, sample_weight)
-    if _shape(given.optimum) != _shape(model):
+    near = given if isinstance(given, NearOptimalTrees) else near_optimal_trees_of(model, X, y, given, sample_weight)
+    if _shape(near.optimum) != _shape(model):
         raise ValueError("near_optimal is a set of trees of other columns or classes than those of the model")
-    return given
+    _require_set_of(model, near)
+    return near
+
+
+def _require_set_of(model: Any, near: NearOptimalTrees) -> None:
+    """Raise ValueError unless the best tree of a set is as good as the model says that one is."""
+    best, counted, own, told = near.optimum, near.optimum.model_, model.model_, parameter("near_optimal")
+    if counted.rows[0] != own.rows[0] or not np.array_equal(counted.weight[0], own.weight[0]):
+        raise ValueError(
+            f"{told} is about other rows or weights than those of the fit: pass X, y and sample_weight as given to fit"
+        )
+    if model.lower_bound_ <= best.objective_ <= model.objective_:
+        return
+    costs = f"the best of them costs {figure(best.objective_)}, and the model {figure(model.objective_)}"
+    if near.scope:
+        raise ValueError(f"{told} counts trees {'; '.join(near.scope)}: {costs}. Leave it out")
+    raise ValueError(f"{told} is a set of trees of other parameters: {costs}. Count it with those of the model")
 
 
 def _path(model: Any, X: Any, y: Any, given: Any, sample_weight: npt.ArrayLike | None) -> TreePath | None:

@@ -58,6 +58,20 @@ def test_the_rows_show_the_separator_where_the_header_does_not(tmp_path: Path) -
     assert read(tmp_path, text).columns == ["size, m", "city, town", "n"]
 
 
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_a_name_may_have_line_breaks(tmp_path: Path, separator: str, ends: str) -> None:
+    rows = [["size", '"per\n\nday"', "n"], *([str(i), "0.5", '"two\nlines"'] for i in range(3))]
+    text = "# made by hand\n" + "".join(separator.join(row) + "\n" for row in rows)
+    assert read(tmp_path, text.replace("\n", ends)).columns == ["size", "per\n\nday", "n"]
+    assert read(tmp_path, '"per\nday"\n1\n2\n').columns == ["per\nday"]
+
+
+def test_a_quote_that_nothing_closes_ends_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="the first line has one cell, and lines below have 2"):
+        read(tmp_path, '"size,n\n1,2\n3,4\n')
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
 def test_unicode_is_read_by_its_marks(tmp_path: Path, encoding: str) -> None:
     marks = {"utf-16-le": codecs.BOM_UTF16_LE, "utf-16-be": codecs.BOM_UTF16_BE}

@@ -187,6 +187,17 @@ def test_a_saved_tree_keeps_its_order_and_a_forged_one_is_refused(tmp_path: Path
         load(tmp_path / "forged.json", check=False)
 
 
+def test_a_tree_of_unprintable_names_can_be_loaded(tmp_path: Path) -> None:
+    X, y = applicants(120)
+    tree = OptimalTreeClassifier(max_depth=1, monotonic_cst={"per\nmonth": 1})
+    tree.fit(X.rename(columns={"income": "per\nmonth"}), np.where(y == "paid", "paid\nback", "default\x1b"))
+    tree.save(tmp_path / "tree.json")
+    assert load(tmp_path / "tree.json").result_.scope == tree.result_.scope
+    assert tree.result_.scope == (
+        r"trees whose class never goes from paid\x0aback to default\x1b with rising per\x0amonth",
+    )
+
+
 def test_the_command_line_takes_an_order(tmp_path: Path) -> None:
     X, y = applicants(120)
     X.assign(outcome=y).to_csv(tmp_path / "loans.csv", index=False)

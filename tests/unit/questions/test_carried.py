@@ -61,8 +61,12 @@ def test_fingerprints_stand_for_the_rows(fitted: Any, tmp_path: Any) -> None:
     with pytest.raises(ValueError, match="holds no fingerprints"):
         RowFingerprints.load(tmp_path / "other.npz")
     (tmp_path / "text.npz").write_text("no archive")
-    with pytest.raises(ValueError, match="holds no fingerprints"):
-        RowFingerprints.load(tmp_path / "text.npz")
+    (tmp_path / "empty.npz").touch()
+    (tmp_path / "half.npz").write_bytes((tmp_path / "rows.npz").read_bytes()[:-30])
+    np.save(tmp_path / "array.npy", X)
+    for name in ("text.npz", "empty.npz", "half.npz", "array.npy"):
+        with pytest.raises(ValueError, match="holds no fingerprints: expected a file"):
+            RowFingerprints.load(tmp_path / name)
 
 
 def test_weights_and_prices(fitted: Any) -> None:

@@ -156,6 +156,15 @@ def test_at_a_limit_the_bound_holds_and_the_tree_stands() -> None:
     assert "at least" in found.summary()
 
 
+@pytest.mark.parametrize(("limit", "error"), [(-1, ValueError), (float("nan"), ValueError), ("5", TypeError)])
+def test_a_time_limit_is_above_0(limit: Any, error: type[Exception]) -> None:
+    X, y = np.arange(6.0).reshape(-1, 1), np.array([0, 0, 0, 1, 1, 1])
+    with pytest.raises(error, match="expected seconds above 0"):
+        OptimalTreeClassifier(1).fit(X, y).fairest(
+            DemographicParity(), X, y, sensitive_features=y, slack=1, time_limit=limit
+        )
+
+
 @pytest.mark.filterwarnings("ignore::proofwood.OptimalityWarning")
 def test_at_a_limit_the_answer_is_no_less_fair_than_the_tree_that_was_asked() -> None:
     """The search does not begin with a tree over a column with gaps."""

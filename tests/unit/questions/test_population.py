@@ -110,9 +110,13 @@ def test_conditions(drawn: Any, given: Any, weights: Any, message: str) -> None:
 @pytest.mark.filterwarnings("ignore::proofwood.DataWarning")
 def test_the_scope_and_the_size_must_not_follow_the_rows(drawn: Any) -> None:
     X, y, *_ = drawn
-    levels = pd.DataFrame({"town": [f"t{i % 90}" for i in range(800)], "a": X[:, 0]})
+    levels = pd.DataFrame({"town": [f"t{min(i % 90, 3)}" for i in range(800)], "a": X[:, 0]})
     with pytest.raises(NoBound, match="which tests were considered depends on the rows"):
         OptimalTreeClassifier(1).fit(levels, y).population_bound()
+    people = pd.DataFrame({"name": [f"n{i}" for i in range(800)], "a": X[:, 0]})
+    with pytest.raises(NoBound, match="leave them out beforehand, with drop="):
+        OptimalTreeClassifier(1).fit(people, y).population_bound()
+    OptimalTreeClassifier(1, drop=["name"]).fit(people, y).population_bound()
     chosen = OptimalTreeCV((1, 2), alpha=0.0, cv=2).fit(X, y).best_estimator_
     with pytest.raises(NoBound, match="size of the tree was chosen by these rows"):
         chosen.population_bound()

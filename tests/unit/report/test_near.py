@@ -78,6 +78,30 @@ def test_other_models_and_sets_are_refused(tree, rows, tmp_path):
     assert not (tmp_path / "r.html").exists()
 
 
+def test_a_set_is_about_the_rows_and_the_parameters_of_the_fit(tree, rows, tmp_path):
+    X, y = rows
+    fewer = near_optimal_trees(X[:60], y[:60], max_depth=2, alpha=0.01, slack=0)
+    for given, of in ((fewer, (X, y)), (0, (X[:60], y[:60])), (0, (X, ~y))):
+        with pytest.raises(ValueError, match="near_optimal is about other rows or weights"):
+            write_report(tree, tmp_path / "r.html", *of, near_optimal=given)
+    with pytest.raises(ValueError, match="near_optimal is a set of trees of other parameters: the best of them costs"):
+        write_report(tree, tmp_path / "r.html", X, y, near_optimal=near_optimal_trees(X, y, max_depth=1, slack=0))
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_trees_of_fewer_tests_than_those_of_the_fit(tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"site": rng.choice(list("abcdefgh"), 240), "flag": rng.integers(0, 2, 240)})
+    odd = X["site"].isin(list("aceg"))
+    crossed, y = odd ^ (X["flag"] == 1), odd ^ (rng.random(240) < 0.05)
+    tree = OptimalTreeClassifier(2).fit(X, crossed)
+    with pytest.raises(ValueError, match=r"counts trees over ordered sets of levels of site.* and the model 0\. Leave"):
+        write_report(tree, tmp_path / "r.html", X, crossed, near_optimal=1)
+    write_report(OptimalTreeClassifier(1).fit(X, y), tmp_path / "r.html", X, y, near_optimal=1)
+    told = "All of this is about trees of limited tests: over ordered sets of levels of site, order fixed in advance."
+    assert told in section(tmp_path / "r.html")
+
+
 def test_a_part_is_told_as_such(tree, rows, tmp_path):
     near = near_optimal_trees(*rows, max_depth=2, alpha=0.01, slack=0)
     near.time_limit = 0.0

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -139,6 +139,12 @@ class NearTrees:
             limits.seconds,
         )
         return cls(problem, found)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "near-optimal trees cannot be copied, pickled or saved as a set: keep the classifier of the trees that you "
+            "need (near[k].classifier), or count again"
+        )
 
     @property
     def stopped_by(self) -> str | None:
