@@ -221,23 +221,9 @@ class ProvedLearner(FittedModel, Generic[Rows]):
 
         Parameters
         ----------
-        X : (n_samples, n_features) an array, or a pandas or polars frame, of finite numbers, text, categories, dates or
-            times; values may be missing
-        y, sample_weight : as in every learner
+        X, y, sample_weight : as in every learner
 
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            On parameters or data that cannot be used; the message says what to do.
-
-        Warns
-        -----
-        OptimalityWarning
-            If a limit or Ctrl-C ended the search before the proof. The estimator then has the best model found so far.
+        Returns, Raises, Warns : as in every fit
         """
         self._fit(X, y, sample_weight)
         return self
