@@ -83,10 +83,6 @@ def plot_tree(
     spreads : from :func:`proofwood.show.spread.spreads`: boxes then show how the rows at them are spread over the
         tested column, with the cut
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Raises
     ------
     ImportError
@@ -221,7 +217,7 @@ def need_matplotlib() -> None:
 def axes_for(ax: Axes | None, figsize: Any, default: tuple[float, float], *, whole: bool = False) -> Axes:
     """Return ``ax``. If it is None, return the axes of a new pyplot figure of size ``figsize`` or ``default``.
 
-    With ``whole``, the axes fill the figure.
+    With ``whole``, the axes fill the figure. ``figsize`` is width and height in inches.
 
     Raises
     ------
