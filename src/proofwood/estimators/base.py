@@ -118,9 +118,8 @@ Rows = TypeVar("Rows", bound=TrainingRows)
 class ProvedLearner(FittedModel, Generic[Rows]):
     """An estimator whose fit ends with a proof: objective, lower bound, gap and status.
 
-    Subclasses store their parameters in ``__init__``, among them ``time_limit``, ``memory_limit``, ``n_jobs``,
-    ``callback`` and ``verbose``, and implement :meth:`_problem`, which checks the learner's own parameters, and
-    :meth:`_solve`.
+    Subclasses are data classes whose fields are their parameters, among them those below. They implement
+    :meth:`_problem`, which checks the learner's own parameters, and :meth:`_solve`.
     """
 
     # parameters of every learner

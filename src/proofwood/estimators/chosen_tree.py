@@ -46,7 +46,7 @@ FOR_THE_END = 0.25
 class ChosenTree(FittedModel):
     """A tree whose depth, price of leaves and least rows per leaf are chosen by cross-validation.
 
-    Subclasses store the parameters below in ``__init__``.
+    Subclasses have the parameters below as fields.
     """
 
     max_depth: int | Sequence[int]

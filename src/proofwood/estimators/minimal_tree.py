@@ -59,16 +59,13 @@ class MinimalTreeClassifier(ClassifierOverTests):
     engine : {"auto", "search", "paper"}, default "auto"
         ``"auto"`` is the same as ``"search"``. ``"paper"`` is the method of [1]_ as printed, incremental SAT. It is a
         reference, slower on every table tried, and does not support ``max_errors`` and ``"nodes-any-depth"``.
-    max_thresholds : as in every learner
-    categorical_features, drop, missing_values, written_as, bands : as in every learner
-    threshold_rule, unseen : as in every learner
-    time_limit, memory_limit, n_jobs, callback, verbose : as in every learner
+    max_thresholds, categorical_features, drop, missing_values, written_as, bands : as in every learner
+    threshold_rule, unseen, time_limit, memory_limit, n_jobs, callback, verbose : as in every learner
 
     Attributes
     ----------
     classes_, bands_, target_name_, n_features_in_, feature_names_in_, categories_ : as in every learner
-    schema_, hints_, validation_ : as in every learner
-    model_, result_ : as in every learner
+    schema_, hints_, validation_, model_, result_ : as in every learner
         ``result_.parts`` has objective, lower bound and status of the depth and of the number of nodes.
     objective_ : as in every learner
         Here it is the depth, or the number of all nodes.

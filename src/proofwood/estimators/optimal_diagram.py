@@ -131,8 +131,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
     topology : {"diagram", "tree"}, default "diagram"
         ``"tree"``: branches do not join; the ODT of the paper.
     max_thresholds, categorical_features, drop, missing_values, written_as, bands : as in every learner
-    threshold_rule, unseen : as in every learner
-    class_weight : as in every learner
+    threshold_rule, unseen, class_weight : as in every learner
     time_limit : as in every diagram
     memory_limit, n_jobs : as in every learner
     random_state : int or None, default None

@@ -64,8 +64,7 @@ class OptimalPolicyTree(NumberLearner):
     max_gap : float in [0, 1), default 0
         The search may stop with a tree that is at most this far from the optimum, as a share of the reward that the
         best single action loses.
-    categorical_features, drop, missing_values, written_as : as in every learner
-    threshold_rule, unseen : as in every learner
+    categorical_features, drop, missing_values, written_as, threshold_rule, unseen : as in every learner
     time_limit, memory_limit, n_jobs : as in every learner
         A completed search with ``max_gap=0`` gives the same tree for any ``n_jobs``.
     callback, verbose : as in every learner
@@ -81,8 +80,7 @@ class OptimalPolicyTree(NumberLearner):
         A proved bound: no permitted tree, so none within the budget, has a greater mean reward, less the price of its
         leaves, also if the search was stopped.
     shares_ : (n_actions,) share of the training weight that each action is given
-    target_name_, n_features_in_, feature_names_in_, categories_ : as in every learner
-    schema_, hints_, validation_ : as in every learner
+    target_name_, n_features_in_, feature_names_in_, categories_, schema_, hints_, validation_ : as in every learner
     model_, result_, objective_ : as in every learner
         The objective is the lost reward: over the rows, the reward of the best action of the row less that of the
         assigned one, plus the price of the leaves.

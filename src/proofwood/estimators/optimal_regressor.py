@@ -67,8 +67,7 @@ class OptimalTreeRegressor(RegressorMixin, NumberLearner):  # type: ignore[misc]
     max_gap : float in [0, 1), default 0
         The search may stop with a tree that is at most this far from the optimum, as a share of what a single leaf
         costs.
-    categorical_features, drop, missing_values, written_as : as in every learner
-    threshold_rule, unseen : as in every learner
+    categorical_features, drop, missing_values, written_as, threshold_rule, unseen : as in every learner
     time_limit, memory_limit, n_jobs : as in every learner
         A completed search with ``max_gap=0`` gives the same tree for any ``n_jobs``.
     callback, verbose : as in every learner
@@ -76,8 +75,7 @@ class OptimalTreeRegressor(RegressorMixin, NumberLearner):  # type: ignore[misc]
 
     Attributes
     ----------
-    target_name_, n_features_in_, feature_names_in_, categories_ : as in every learner
-    schema_, hints_, validation_ : as in every learner
+    target_name_, n_features_in_, feature_names_in_, categories_, schema_, hints_, validation_ : as in every learner
     model_, result_, objective_ : as in every learner
         The objective is the weighted squared error (or deviance) plus the price of the leaves.
     lower_bound_, gap_, status_, trace_, feature_importances_, tested_columns_, loaded_ : as in every learner

@@ -53,8 +53,7 @@ class OptimalSurvivalTree(NumberLearner, SurvivalAnswers):
     max_gap : float in [0, 1), default 0
         The search may stop with a tree that is at most this far from the optimum, as a share of the deviance of a
         single leaf.
-    categorical_features, drop, missing_values, written_as : as in every learner
-    threshold_rule, unseen : as in every learner
+    categorical_features, drop, missing_values, written_as, threshold_rule, unseen : as in every learner
     time_limit, memory_limit, n_jobs : as in every learner
         A completed search with ``max_gap=0`` gives the same tree for any ``n_jobs``.
     callback, verbose : as in every learner
@@ -64,8 +63,7 @@ class OptimalSurvivalTree(NumberLearner, SurvivalAnswers):
     ----------
     unique_times_ : (n_times,) different times at which training rows had their event, ascending
     curves_ : dict from leaf of ``model_`` to its curves of survival and cumulative hazard
-    target_name_, n_features_in_, feature_names_in_, categories_ : as in every learner
-    schema_, hints_, validation_ : as in every learner
+    target_name_, n_features_in_, feature_names_in_, categories_, schema_, hints_, validation_ : as in every learner
     model_, result_, objective_ : as in every learner
         The objective is the weighted deviance plus the price of the leaves.
     lower_bound_, gap_, status_, trace_, feature_importances_, tested_columns_, loaded_ : as in every learner

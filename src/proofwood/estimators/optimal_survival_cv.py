@@ -52,8 +52,7 @@ class OptimalSurvivalTreeCV(ChosenNumberTree, SurvivalAnswers):
         ``"neg_integrated_brier_score"``: the squared error of the curves over time, times -1.
     rule : as in every choice of a size
     min_weight_fraction_leaf, min_samples_level, max_gap : as in :class:`OptimalSurvivalTree`
-    categorical_features, drop, missing_values, written_as : as in every learner
-    threshold_rule, unseen : as in every learner
+    categorical_features, drop, missing_values, written_as, threshold_rule, unseen : as in every learner
     time_limit : as in every choice of a size
     memory_limit, n_jobs : as in every learner
     verbose : as in every choice of a size
@@ -68,8 +67,7 @@ class OptimalSurvivalTreeCV(ChosenNumberTree, SurvivalAnswers):
         The score of the chosen candidate on held-out rows, with its concordance and deviance there. The saved tree
         keeps it.
     unique_times_, curves_ : as in :class:`OptimalSurvivalTree`
-    target_name_, n_features_in_, feature_names_in_, categories_ : as in every learner
-    schema_, hints_ : as in every learner
+    target_name_, n_features_in_, feature_names_in_, categories_, schema_, hints_ : as in every learner
     model_, result_, objective_ : as in every learner
     lower_bound_, gap_, status_, trace_, feature_importances_, tested_columns_, loaded_ : as in every learner
         The proof is about the last fit, of the chosen size on all rows. The choice of the size is not proved.

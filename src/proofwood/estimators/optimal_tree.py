@@ -131,8 +131,7 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
         in [0, 1) a share of the total weight; with costs, log loss and Gini only a share, of what a single leaf costs.
         With 0 the search goes on until the optimum is proved. With F measure and Jaccard index a difference of these.
     categorical_features, drop, missing_values, written_as, bands : as in every learner
-    threshold_rule, unseen, class_weight : as in every learner
-    time_limit, memory_limit, n_jobs : as in every learner
+    threshold_rule, unseen, class_weight, time_limit, memory_limit, n_jobs : as in every learner
         A completed search with ``max_gap=0`` gives the same tree for any ``n_jobs``.
     callback, verbose : as in every learner
     checkpoint : as in every search that can go on

@@ -71,8 +71,7 @@ class OptimalTreeCV(TreeQuestions, FairTrees, ChosenTree, FittedClassifier):
         measure, Jaccard index or log loss; with a ``cost_matrix``, the mean cost of a row, below 0. With ``"gini"`` it
         means the accuracy.
     rule : as in every choice of a size
-    criterion, beta, pos_label, cost_matrix : as in :class:`OptimalTreeClassifier`
-    monotonic_cst, constraints : as in :class:`OptimalTreeClassifier`
+    criterion, beta, pos_label, cost_matrix, monotonic_cst, constraints : as in :class:`OptimalTreeClassifier`
         All candidates keep the order, and meet the constraints on the training rows of each fold.
     min_weight_fraction_leaf, min_samples_level, max_gap : as in :class:`OptimalTreeClassifier`
     categorical_features, drop, missing_values, written_as, bands : as in every learner
