@@ -83,6 +83,10 @@ def plot_tree(
     spreads : from :func:`proofwood.show.spread.spreads`: boxes then show how the rows at them are spread over the
         tested column, with the cut
 
+    Returns
+    -------
+    matplotlib.axes.Axes
+
     Raises
     ------
     ImportError
