@@ -29,10 +29,16 @@ def plot_trace(
     Parameters
     ----------
     result : result with a ``trace``
-    ax, figsize : as in :func:`axes_for`
+    ax : Axes or None
+        Axes to draw on; None makes a new figure, through pyplot.
+    figsize : width and height of a new figure in inches
     title : line above the picture; by default what is proved
     log : whether the time axis is logarithmic; by default if the search took more than a hundred times as long as the
         time to its first event
+
+    Returns
+    -------
+    matplotlib.axes.Axes
 
     Raises
     ------
