@@ -131,4 +131,12 @@ class OptimalTreeRegressorCV(RegressorMixin, ChosenNumberTree):  # type: ignore[
         check_is_fitted(self)
         return np.asarray(self.best_estimator_.predict(X))
 
-    score = ChosenNumberTree.score  # that of scikit-learn's mixin is R²
+    def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
+        """The score of the tree on rows ``X`` with targets ``y``, as defined by ``scoring``.
+
+        Parameters
+        ----------
+        X, y : rows and their numbers, or the name of the column of numbers
+        sample_weight : weight of each row
+        """
+        return ChosenNumberTree.score(self, X, y, sample_weight)
