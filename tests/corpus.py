@@ -55,15 +55,14 @@ def plain(value: Any) -> Any:
     return value if isinstance(value, str | int | bool | None) else str(value)
 
 
-def of_explanation(found: Explanation, *, verify: bool = True) -> Answer:
+def of_explanation(found: Explanation) -> Answer:
     """An explanation; of a counterfactual and a contrastive one which features change need not be the same."""
     told = {
         "kind": found.kind, "status": found.status, "class": str(found.prediction), "ranges": found.ranges,
         "distance": found.distance, "lower bound": found.lower_bound, "size": len(found.features),
         "immutable": list(found.immutable), "constraints": list(found.constraints), "reading": found.reading,
+        "verified": str(found.verify()),
     }  # fmt: skip
-    if verify:
-        told["verified"] = str(found.verify())
     may = {
         "features": list(found.features), "text": str(found), "calls": found.calls,
         "rows": [cells.tolist() for cells in found.witness_cells.values()],

@@ -229,12 +229,10 @@ def random_diagram(rng: np.random.Generator, problem: DiagramProblem) -> Diagram
 
 
 @st.composite
-def diagram_problems(
-    draw: st.DrawFn, *, max_rows: int = 8, max_tests: int = 4, max_slots: int = 5, constraints: bool | None = None
-) -> DiagramProblem:
-    """Problems of :func:`diagram_problem`; ``constraints`` None means either kind."""
-    asked = draw(st.booleans()) if constraints is None else constraints
+def diagram_problems(draw: st.DrawFn, *, max_rows: int = 8, max_tests: int = 4) -> DiagramProblem:
+    """Problems of :func:`diagram_problem`, with and without constraints."""
+    asked = draw(st.booleans())
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     rows, tests = draw(st.integers(1, max_rows)), draw(st.integers(1, max_tests))
-    slots = draw(st.integers(1, max_slots))
+    slots = draw(st.integers(1, 5))
     return diagram_problem(rng, max_rows=rows, max_tests=tests, max_slots=slots, constraints=asked)

@@ -56,8 +56,6 @@ def alarms(
     samples: int,
     new: Draw | None = None,
     labels: bool = False,
-    false_alarms: float = 0.05,
-    seed: int = 0,
 ) -> list[Drift]:
     """What is found in ``samples`` tables of new rows for each of ``models`` learned models.
 
@@ -67,7 +65,7 @@ def alarms(
     draw, new : draw training rows and new rows; new rows are like those of training by default
     n, n_new : number of training rows and of new rows
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     found = []
     for _ in range(models):
         with warnings.catch_warnings():
@@ -75,5 +73,5 @@ def alarms(
             model = make().fit(*draw(rng, n))
         for _ in range(samples):
             X, y = (new or draw)(rng, n_new)
-            found.append(model.drift(X, y if labels else None, false_alarms=false_alarms))
+            found.append(model.drift(X, y if labels else None))
     return found

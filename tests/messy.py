@@ -15,7 +15,7 @@ import re
 import sqlite3
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
@@ -148,6 +148,37 @@ def mess(name: str, touches: str, turn: int = 0) -> Callable[[Callable[[Draft], 
         return change
 
     return named
+
+
+Step = Callable[[Draft], None]
+
+
+def simple(
+    name: str,
+    touches: str,
+    *steps: Step,
+    turn: int = 0,
+    hints: Sequence[tuple[str, ...]] = (),
+    left_out: Sequence[str] = (),
+    **fields: Any,
+) -> None:
+    """Name a mess that takes steps, sets fields of the draft (or adds to its lists), and expects hints."""
+
+    @mess(name, touches, turn)
+    def _(draft: Draft) -> None:
+        for step in steps:
+            step(draft)
+        for one, value in fields.items():
+            setattr(draft, one, [*getattr(draft, one), *value] if isinstance(value, list) else value)
+        for hint in hints:
+            draft.hint(*hint)
+        if left_out:
+            draft.leave_out(*left_out)
+
+
+def writes(column: str, form: Callable[[Any], str], kind: str = "") -> Step:
+    """Write a column as text."""
+    return lambda draft: draft.write(column, form, kind)
 
 
 def table(*names: str, seed: int = 0) -> Table:
@@ -357,68 +388,18 @@ _WRITERS: dict[str, Callable[[Draft], bytes]] = {
 # Lines and separators.
 
 
-@mess("separator ;", "text separator")
-def _(draft: Draft) -> None:
-    draft.separator = ";"
-
-
-@mess("separator tab", "text separator")
-def _(draft: Draft) -> None:
-    draft.separator = "\t"
-
-
-@mess("separator |", "text separator")
-def _(draft: Draft) -> None:
-    draft.separator = "|"
-
-
-@mess("separator ~, told", "text separator")
-def _(draft: Draft) -> None:
-    draft.separator = "~"
-    draft.reading += ["--separator", "~"]
-
-
-@mess("sep=; first", "text separator before")
-def _(draft: Draft) -> None:
-    draft.separator = ";"
-    draft.before = ["sep=;"]
-
-
-@mess("comment lines", "text before")
-def _(draft: Draft) -> None:
-    draft.before = ["# sales of 2019 and 2020", "# by Ann, for Bob"]
-
-
-@mess("title lines, told", "text before")
-def _(draft: Draft) -> None:
-    draft.before = ["Sales of 2019 and 2020", "for Bob"]
-    draft.reading += ["--skip-lines", "2"]
-
-
-@mess("title lines", "text before refusal")
-def _(draft: Draft) -> None:
-    draft.before = ["Sales of 2019 and 2020", "for Bob"]
-    draft.refused = "--skip-lines"
-
-
-@mess("a line too long", "text lines refusal")
-def _(draft: Draft) -> None:
-    draft.ragged = 1
-
-
-@mess("a line too short", "text lines refusal")
-def _(draft: Draft) -> None:
-    draft.ragged = -1
-
-
-@mess("blank lines at the end", "text after")
-def _(draft: Draft) -> None:
-    draft.after = "\n\n\n"
-
-
-@mess("CRLF", "text newline")
-def _(draft: Draft) -> None:
-    draft.newline = "\r\n"
+simple("separator ;", "text separator", separator=";")
+simple("separator tab", "text separator", separator="\t")
+simple("separator |", "text separator", separator="|")
+simple("separator ~, told", "text separator", separator="~", reading=["--separator", "~"])
+simple("sep=; first", "text separator before", separator=";", before=["sep=;"])
+simple("comment lines", "text before", before=["# sales of 2019 and 2020", "# by Ann, for Bob"])
+simple("title lines, told", "text before", before=["Sales of 2019 and 2020", "for Bob"], reading=["--skip-lines", "2"])
+simple("title lines", "text before refusal", before=["Sales of 2019 and 2020", "for Bob"], refused="--skip-lines")
+simple("a line too long", "text lines refusal", ragged=1)
+simple("a line too short", "text lines refusal", ragged=-1)
+simple("blank lines at the end", "text after", after="\n\n\n")
+simple("CRLF", "text newline", newline="\r\n")
 
 
 @mess("separators in quotes", "lines")
@@ -427,72 +408,70 @@ def _(draft: Draft) -> None:
     draft.add("remark", [draft.random.choice(remarks) for _ in range(N_ROWS)], "nominal")
 
 
-@mess("every cell in quotes", "text quoting")
-def _(draft: Draft) -> None:
-    draft.quoting = csv.QUOTE_ALL
-    draft.doubts.append("Quotes do not make a text of a number in CSV; but 'read from text' would be true, too.")
+simple(
+    "every cell in quotes",
+    "text quoting",
+    quoting=csv.QUOTE_ALL,
+    doubts=["Quotes do not make a text of a number in CSV; but 'read from text' would be true, too."],
+)
 
 
 # Numbers.
 
 
-def _whole(draft: Draft, column: str) -> None:
-    draft.values[column] = [round(value) for value in draft.values[column]]
+def whole(column: str) -> Step:
+    """Round the numbers of a column."""
+
+    def change(draft: Draft) -> None:
+        draft.values[column] = [round(value) for value in draft.values[column]]
+
+    return change
 
 
-@mess("decimal commas", "text size amount decimal")
-def _(draft: Draft) -> None:
-    draft.decimal = ","
-    draft.hint("read from text", "size", "amount")
-    draft.doubts.append("A reader that finds the decimal mark of the file itself needs no hint.")
-
-
-@mess("decimal commas, told", "text size amount decimal")
-def _(draft: Draft) -> None:
-    draft.decimal = ","
-    draft.reading += ["--decimal", ","]
+simple(
+    "decimal commas",
+    "text size amount decimal",
+    decimal=",",
+    doubts=["A reader that finds the decimal mark of the file itself needs no hint."],
+    hints=[("read from text", "size", "amount")],
+)
+simple("decimal commas, told", "text size amount decimal", decimal=",", reading=["--decimal", ","])
 
 
 def _three_decimals(draft: Draft) -> None:
     draft.separator = ";"
     draft.values["size"] = [draft.random.randint(1111, 99999) / 1000 for _ in range(N_ROWS)]
     draft.written["size"] = lambda size: f"{size:.3f}".replace(".", ",")
-    _whole(draft, "amount")
+    whole("amount")(draft)
     draft.kinds["amount"] = "integer"
 
 
-@mess("commas before three digits", "text separator size amount points")
-def _(draft: Draft) -> None:
-    _three_decimals(draft)
-    draft.hint("several readings", "size")
-    draft.leave_out("size")
-
-
-@mess("commas before three digits, told", "text separator size amount points")
-def _(draft: Draft) -> None:
-    _three_decimals(draft)
-    draft.fitting += ["--written-as", "size=1.234,567"]
-    draft.doubts.append(_TOLD)
-
-
-@mess("thousands 1,234.50", "amount")
-def _(draft: Draft) -> None:
-    draft.write("amount", "{:,.2f}".format)
-
-
-@mess("thousands 1.234,50", "amount")
-def _(draft: Draft) -> None:
-    draft.write("amount", lambda amount: f"{amount:,.2f}".translate(str.maketrans(",.", ".,")))
-
-
-@mess("thousands 1 234,50", "amount")
-def _(draft: Draft) -> None:
-    draft.write("amount", lambda amount: f"{amount:,.2f}".translate(str.maketrans(",.", "\u00a0,")))
-
-
-@mess("thousands 1'234.50", "amount")
-def _(draft: Draft) -> None:
-    draft.write("amount", lambda amount: f"{amount:,.2f}".replace(",", "'"))
+simple(
+    "commas before three digits",
+    "text separator size amount points",
+    _three_decimals,
+    hints=[("several readings", "size")],
+    left_out=["size"],
+)
+simple(
+    "commas before three digits, told",
+    "text separator size amount points",
+    _three_decimals,
+    fitting=["--written-as", "size=1.234,567"],
+    doubts=[_TOLD],
+)
+simple("thousands 1,234.50", "amount", writes("amount", "{:,.2f}".format))
+simple(
+    "thousands 1.234,50",
+    "amount",
+    writes("amount", lambda amount: f"{amount:,.2f}".translate(str.maketrans(",.", ".,"))),
+)
+simple(
+    "thousands 1 234,50",
+    "amount",
+    writes("amount", lambda amount: f"{amount:,.2f}".translate(str.maketrans(",.", "\u00a0,"))),
+)
+simple("thousands 1'234.50", "amount", writes("amount", lambda amount: f"{amount:,.2f}".replace(",", "'")))
 
 
 @mess("commas in all thousands", "amount")
@@ -512,51 +491,44 @@ def _(draft: Draft) -> None:
 @mess("money free of charge", "amount")
 def _(draft: Draft) -> None:
     draft.written["amount"] = lambda amount: f"{amount:.2f} €"
-    _in_the_way(draft, "amount", "free of charge", [draft.random.randrange(N_ROWS)])
+    in_the_way("amount", "free of charge")(draft)
 
 
-@mess("money € 12", "amount")
-def _(draft: Draft) -> None:
-    _whole(draft, "amount")
-    draft.write("amount", "€ {}".format, "number|integer")
-
-
-@mess("money 12,50 €", "amount")
-def _(draft: Draft) -> None:
-    draft.write("amount", lambda amount: f"{amount:.2f} €".replace(".", ","))
+simple("money € 12", "amount", whole("amount"), writes("amount", "€ {}".format, "number|integer"))
+simple("money 12,50 €", "amount", writes("amount", lambda amount: f"{amount:.2f} €".replace(".", ",")))
 
 
 _DOLLARS = "'$1,200' might be 1.2 dollars with three decimals, though nobody writes that beside '$950'."
 
 
-@mess("money $1,200", "amount")
-def _(draft: Draft) -> None:
-    _whole(draft, "amount")
-    draft.write("amount", "${:,}".format, "number|integer")
-    draft.doubts.append(_DOLLARS)
-
-
-@mess("money $1,200, told", "amount")
-def _(draft: Draft) -> None:
-    _whole(draft, "amount")
+def _dollars(draft: Draft) -> None:
+    whole("amount")(draft)
     draft.written["amount"] = "${:,}".format
-    draft.kinds["amount"] = "number|integer"
-    draft.fitting += ["--written-as", "amount=$1,234.5"]
-    draft.doubts.append(_TOLD)
 
 
-@mess("money $1,200, told by an open example", "amount refusal")
-def _(draft: Draft) -> None:
-    _whole(draft, "amount")
-    draft.written["amount"] = "${:,}".format
-    draft.fitting += ["--written-as", "amount=$1,200"]
-    draft.refused = "(?=.*written.as)(?=.*amount)(?=.*1,234.5)"
-
-
-@mess("12 %", "size")
-def _(draft: Draft) -> None:
-    _whole(draft, "size")
-    draft.write("size", "{} %".format, "number|integer")
+simple(
+    "money $1,200",
+    "amount",
+    whole("amount"),
+    writes("amount", "${:,}".format, "number|integer"),
+    doubts=[_DOLLARS],
+)
+simple(
+    "money $1,200, told",
+    "amount",
+    _dollars,
+    lambda draft: draft.kinds.update(amount="number|integer"),
+    fitting=["--written-as", "amount=$1,234.5"],
+    doubts=[_TOLD],
+)
+simple(
+    "money $1,200, told by an open example",
+    "amount refusal",
+    _dollars,
+    fitting=["--written-as", "amount=$1,200"],
+    refused="(?=.*written.as)(?=.*amount)(?=.*1,234.5)",
+)
+simple("12 %", "size", whole("size"), writes("size", "{} %".format, "number|integer"))
 
 
 @mess("numbers as text", "container typed size count amount", turn=-1)
@@ -573,103 +545,57 @@ def _mark(draft: Draft, column: str, mark: Any, rows: list[int]) -> None:
         draft.cells[column, row] = mark
 
 
-def _in_the_way(draft: Draft, column: str, mark: str, rows: list[int]) -> None:
-    _mark(draft, column, mark, rows)
-    draft.hint("cells in the way", column)
-    draft.leave_out(column)
+def in_the_way(column: str, mark: str) -> Step:
+    """Write a mark into one cell, and expect that the column is left out for it."""
+
+    def change(draft: Draft) -> None:
+        _mark(draft, column, mark, [draft.random.randrange(N_ROWS)])
+        draft.hint("cells in the way", column)
+        draft.leave_out(column)
+
+    return change
 
 
-def _named_missing(draft: Draft, mark: str) -> None:
-    draft.fitting += ["--missing", mark]
-    draft.doubts.append(_PLAIN)
+def marked(column: str, mark: Any) -> Step:
+    """Write a mark into some cells."""
+    return lambda draft: _mark(draft, column, mark, draft.some_rows())
 
 
-@mess("oops", "count")
-def _(draft: Draft) -> None:
-    _in_the_way(draft, "count", "oops", [draft.random.randrange(N_ROWS)])
-
-
-@mess("oops, told", "text count")
-def _(draft: Draft) -> None:
-    _mark(draft, "count", "oops", [draft.random.randrange(N_ROWS)])
-    _named_missing(draft, "oops")
+simple("oops", "count", in_the_way("count", "oops"))
+simple(
+    "oops, told",
+    "text count",
+    lambda draft: _mark(draft, "count", "oops", [draft.random.randrange(N_ROWS)]),
+    fitting=["--missing", "oops"],
+    doubts=[_PLAIN],
+)
 
 
 # Dates.
 
 
-@mess("dates 31.01.2020", "day")
-def _(draft: Draft) -> None:
-    draft.write("day", lambda day: f"{day:%d.%m.%Y}")
+simple("dates 31.01.2020", "day", writes("day", lambda day: f"{day:%d.%m.%Y}"))
+simple("dates 01/31/2020", "day", writes("day", lambda day: f"{day:%m/%d/%Y}"))
+simple("dates 1/31/2020", "day", writes("day", lambda day: f"{day.month}/{day.day}/{day.year}"))
+simple("dates 31 Jan 2020", "day", writes("day", lambda day: f"{day:%d %b %Y}"))
+simple("dates Jan 31 2020", "day", writes("day", lambda day: f"{day:%b %d %Y}"))
+simple("dates January 31, 2020", "day", writes("day", lambda day: f"{day:%B} {day.day}, {day.year}"))
+simple("dates 31.01.20", "day", writes("day", lambda day: f"{day:%d.%m.%y}"))
+simple(
+    "dates 2020/01/31",
+    "day",
+    writes("day", lambda day: f"{day:%Y/%m/%d}"),
+    doubts=["Year first leaves nothing open; without a hint the date would be as right."],
+)
+simple("dates 31. Januar 2020", "day", writes("day", lambda day: f"{day.day}. {_MONTHS[day.month - 1]} {day.year}"))
+simple("dates 31 Mär 2020", "day", writes("day", lambda day: f"{day.day:02} {_MONTHS[day.month - 1][:3]} {day.year}"))
 
 
-@mess("dates 01/31/2020", "day")
-def _(draft: Draft) -> None:
-    draft.write("day", lambda day: f"{day:%m/%d/%Y}")
-
-
-@mess("dates 1/31/2020", "day")
-def _(draft: Draft) -> None:
-    draft.write("day", lambda day: f"{day.month}/{day.day}/{day.year}")
-
-
-@mess("dates 31 Jan 2020", "day")
-def _(draft: Draft) -> None:
-    draft.write("day", lambda day: f"{day:%d %b %Y}")
-
-
-@mess("dates Jan 31 2020", "day")
-def _(draft: Draft) -> None:
-    draft.write("day", lambda day: f"{day:%b %d %Y}")
-
-
-@mess("dates January 31, 2020", "day")
-def _(draft: Draft) -> None:
-    draft.write("day", lambda day: f"{day:%B} {day.day}, {day.year}")
-
-
-@mess("dates 31.01.20", "day")
-def _(draft: Draft) -> None:
-    draft.write("day", lambda day: f"{day:%d.%m.%y}")
-
-
-@mess("dates 2020/01/31", "day")
-def _(draft: Draft) -> None:
-    draft.write("day", lambda day: f"{day:%Y/%m/%d}")
-    draft.doubts.append("Year first leaves nothing open; without a hint the date would be as right.")
-
-
-@mess("dates 31. Januar 2020", "day")
-def _(draft: Draft) -> None:
-    draft.write("day", lambda day: f"{day.day}. {_MONTHS[day.month - 1]} {day.year}")
-
-
-@mess("dates 31 Mär 2020", "day")
-def _(draft: Draft) -> None:
-    draft.write("day", lambda day: f"{day.day:02} {_MONTHS[day.month - 1][:3]} {day.year}")
-
-
-@mess("a date unknown", "day order")
-def _(draft: Draft) -> None:
-    _in_the_way(draft, "day", "unknown", [draft.random.randrange(N_ROWS)])
-
-
-@mess("a date 2020-02-30", "day order")
-def _(draft: Draft) -> None:
-    _in_the_way(draft, "day", "2020-02-30", [draft.random.randrange(N_ROWS)])
-
-
-@mess("? in dates", "day order mark?")
-def _(draft: Draft) -> None:
-    _mark(draft, "day", "?", draft.some_rows())
-    draft.hint("gaps", "day")  # says that the others are dates
-    draft.doubts.append(_SILENT)
-
-
-@mess("? in dates, told", "text day order mark?")
-def _(draft: Draft) -> None:
-    _mark(draft, "day", "?", draft.some_rows())
-    _named_missing(draft, "?")
+simple("a date unknown", "day order", in_the_way("day", "unknown"))
+simple("a date 2020-02-30", "day order", in_the_way("day", "2020-02-30"))
+# The hint says that the others are dates.
+simple("? in dates", "day order mark?", marked("day", "?"), hints=[("gaps", "day")], doubts=[_SILENT])
+simple("? in dates, told", "text day order mark?", marked("day", "?"), fitting=["--missing", "?"], doubts=[_PLAIN])
 
 
 def _moments(draft: Draft) -> None:
@@ -680,9 +606,7 @@ def _moments(draft: Draft) -> None:
     draft.kinds["day"] = "moment"
 
 
-@mess("dates with times", "day moment")
-def _(draft: Draft) -> None:
-    _moments(draft)
+simple("dates with times", "day moment", _moments)
 
 
 @mess("dates with times 31.01.2020 14:05", "day moment")
@@ -697,18 +621,8 @@ def _undecidable(draft: Draft) -> None:
     draft.written["day"] = lambda day: f"{day:%d/%m/%Y}"
 
 
-@mess("days up to 12", "day order")
-def _(draft: Draft) -> None:
-    _undecidable(draft)
-    draft.hint("several readings", "day")
-    draft.leave_out("day")
-
-
-@mess("days up to 12, told", "day")
-def _(draft: Draft) -> None:
-    _undecidable(draft)
-    draft.fitting += ["--written-as", "day=31/12/2020"]
-    draft.doubts.append(_TOLD)
+simple("days up to 12", "day order", _undecidable, hints=[("several readings", "day")], left_out=["day"])
+simple("days up to 12, told", "day", _undecidable, fitting=["--written-as", "day=31/12/2020"], doubts=[_TOLD])
 
 
 # Encodings.
@@ -719,36 +633,17 @@ def _umlauts(draft: Draft) -> None:
     draft.values["shop"] = [names.get(shop, shop) for shop in draft.values["shop"]]
 
 
-@mess("utf-8", "text encoding shop")
-def _(draft: Draft) -> None:
-    _umlauts(draft)
-
-
-@mess("utf-8 with BOM", "text encoding shop")
-def _(draft: Draft) -> None:
-    _umlauts(draft)
-    draft.encoding = "utf-8-sig"
-
-
-@mess("utf-16", "text encoding shop")
-def _(draft: Draft) -> None:
-    _umlauts(draft)
-    draft.encoding = "utf-16"
-    draft.doubts.append("Its first two bytes tell utf-16 for certain; a hint about it would be noise.")
-
-
-@mess("cp1252", "text encoding shop")
-def _(draft: Draft) -> None:
-    _umlauts(draft)
-    draft.encoding = "cp1252"
-    draft.hint("encoding")
-
-
-@mess("cp1252, told", "text encoding shop")
-def _(draft: Draft) -> None:
-    _umlauts(draft)
-    draft.encoding = "cp1252"
-    draft.reading += ["--encoding", "cp1252"]
+simple("utf-8", "text encoding shop", _umlauts)
+simple("utf-8 with BOM", "text encoding shop", _umlauts, encoding="utf-8-sig")
+simple(
+    "utf-16",
+    "text encoding shop",
+    _umlauts,
+    encoding="utf-16",
+    doubts=["Its first two bytes tell utf-16 for certain; a hint about it would be noise."],
+)
+simple("cp1252", "text encoding shop", _umlauts, encoding="cp1252", hints=[("encoding",)])
+simple("cp1252, told", "text encoding shop", _umlauts, encoding="cp1252", reading=["--encoding", "cp1252"])
 
 
 # Levels and gaps.
@@ -774,21 +669,12 @@ def _gaps(mark: str) -> None:
             draft.values["shop"][row] = mark
         draft.hint("gaps", "shop")
 
-    @mess(f"{mark} in text, told", f"shop mark{mark}")
-    def _(draft: Draft) -> None:
-        _mark(draft, "shop", mark, draft.some_rows())
-        draft.fitting += ["--missing", mark]
-
-    @mess(f"{mark} in numbers", f"count mark{mark}")
-    def _(draft: Draft) -> None:
-        _mark(draft, "count", mark, draft.some_rows())
-        draft.hint("gaps", "count")  # says that the others are numbers
-        draft.doubts.append(_SILENT)
-
-    @mess(f"{mark} in numbers, told", f"text count mark{mark}")
-    def _(draft: Draft) -> None:
-        _mark(draft, "count", mark, draft.some_rows())
-        _named_missing(draft, mark)
+    told: dict[str, Any] = {"fitting": ["--missing", mark]}
+    simple(f"{mark} in text, told", f"shop mark{mark}", marked("shop", mark), **told)
+    # The hint says that the others are numbers.
+    beside: dict[str, Any] = {"hints": [("gaps", "count")], "doubts": [_SILENT]}
+    simple(f"{mark} in numbers", f"count mark{mark}", marked("count", mark), **beside)
+    simple(f"{mark} in numbers, told", f"text count mark{mark}", marked("count", mark), **told, doubts=[_PLAIN])
 
 
 _gaps("?")
@@ -808,10 +694,7 @@ def _(draft: Draft) -> None:
     draft.values["count"] = [draft.random.randint(900, 1100) for _ in range(N_ROWS)]
 
 
-@mess("999, told", "count")
-def _(draft: Draft) -> None:
-    _mark(draft, "count", 999, draft.some_rows())
-    draft.fitting += ["--missing", "999"]
+simple("999, told", "count", marked("count", 999), fitting=["--missing", "999"])
 
 
 @mess("empty cells", "gaps", turn=2)
@@ -841,50 +724,28 @@ def _(draft: Draft) -> None:
     draft.hint("target among the columns", "amount")
 
 
-@mess("rows without a target", "class refusal")
-def _(draft: Draft) -> None:
-    _without_target(draft)
-    draft.refused = "--drop-missing-target"
+simple("rows without a target", "class refusal", _without_target, refused="--drop-missing-target")
+simple("rows without a target, told", "class", _without_target, reading=["--drop-missing-target"])
 
 
-@mess("rows without a target, told", "class")
-def _(draft: Draft) -> None:
-    _without_target(draft)
-    draft.reading += ["--drop-missing-target"]
+def prices(digits: int | None) -> Step:
+    """Make the target numbers."""
 
+    def change(draft: Draft) -> None:
+        draft.values[TARGET] = [round(0.8 * amount + draft.random.gauss(500, 20), digits) for amount in _amounts(draft)]
 
-def _prices(draft: Draft, digits: int | None) -> None:
-    draft.values[TARGET] = [round(0.8 * amount + draft.random.gauss(500, 20), digits) for amount in _amounts(draft)]
+    return change
 
 
 def _amounts(draft: Draft) -> list[float]:
     return [0.0 if amount is None else amount for amount in draft.values["amount"]]
 
 
-@mess("a target of prices", "class refusal points")
-def _(draft: Draft) -> None:
-    _prices(draft, 2)
-    draft.fitting += ["--model", "tree"]
-    draft.refused = "--bands"
-
-
-@mess("a target of whole prices", "class refusal")
-def _(draft: Draft) -> None:
-    _prices(draft, None)
-    draft.fitting += ["--model", "tree"]
-    draft.refused = "--bands"
-
-
-@mess("a target of prices in bands", "class points decimal")
-def _(draft: Draft) -> None:
-    _prices(draft, 2)
-    draft.fitting += ["--bands", "3"]
-
-
-@mess("a target of whole prices in bands", "class")
-def _(draft: Draft) -> None:
-    _prices(draft, None)
-    draft.fitting += ["--bands", "900,1800"]
+_REFUSED: dict[str, Any] = {"fitting": ["--model", "tree"], "refused": "--bands"}
+simple("a target of prices", "class refusal points", prices(2), **_REFUSED)
+simple("a target of whole prices", "class refusal", prices(None), **_REFUSED)
+simple("a target of prices in bands", "class points decimal", prices(2), fitting=["--bands", "3"])
+simple("a target of whole prices in bands", "class", prices(None), fitting=["--bands", "900,1800"])
 
 
 @mess("the target twice", "class")
@@ -919,17 +780,14 @@ def _rare(draft: Draft) -> None:
     draft.values[TARGET] = ["fraud" if row in rare else "fine" for row in range(N_ROWS)]
 
 
-@mess("a rare class", "class")
-def _(draft: Draft) -> None:
-    _rare(draft)
-    draft.hint("rare class")
-
-
-@mess("a rare class, weighted", "class")
-def _(draft: Draft) -> None:
-    _rare(draft)
-    draft.fitting += ["--class-weight", "balanced"]
-    draft.doubts.append("Balanced weights are the way out that the hint would name, so it would be noise.")
+simple("a rare class", "class", _rare, hints=[("rare class",)])
+simple(
+    "a rare class, weighted",
+    "class",
+    _rare,
+    fitting=["--class-weight", "balanced"],
+    doubts=["Balanced weights are the way out that the hint would name, so it would be noise."],
+)
 
 
 # Columns that say nothing about new rows.
@@ -942,16 +800,14 @@ def _(draft: Draft) -> None:
     draft.hint("left out", "order")
 
 
-@mess("row numbers", "order")
-def _(draft: Draft) -> None:
-    draft.add("nr", list(range(1, N_ROWS + 1)), "integer")
-    draft.hint("row numbers", "nr")
+def added(column: str, values: list[Any], kind: str = "left out") -> Step:
+    """Add a column."""
+    return lambda draft: draft.add(column, values, kind)
 
 
-@mess("row numbers, dropped", "order")
-def _(draft: Draft) -> None:
-    draft.add("nr", list(range(1, N_ROWS + 1)), "dropped")
-    draft.fitting += ["--drop", "nr"]
+_NUMBERS = list(range(1, N_ROWS + 1))
+simple("row numbers", "order", added("nr", _NUMBERS, "integer"), hints=[("row numbers", "nr")])
+simple("row numbers, dropped", "order", added("nr", _NUMBERS, "dropped"), fitting=["--drop", "nr"])
 
 
 @mess("codes with leading zeros", "codes")
@@ -963,44 +819,31 @@ def _(draft: Draft) -> None:
     )
 
 
-@mess("a constant text", "constant")
-def _(draft: Draft) -> None:
-    draft.add("country", ["DE"] * N_ROWS, "left out")
-    draft.hint("left out", "country")
-
-
-@mess("a constant number", "constant-number")
-def _(draft: Draft) -> None:
-    draft.add("version", [3] * N_ROWS, "left out")
-    draft.hint("left out", "version")
-
-
-@mess("an empty column", "empty")
-def _(draft: Draft) -> None:
-    draft.add("comment", [None] * N_ROWS, "left out")
-    draft.hint("left out", "comment")
+simple("a constant text", "constant", added("country", ["DE"] * N_ROWS), hints=[("left out", "country")])
+simple("a constant number", "constant-number", added("version", [3] * N_ROWS), hints=[("left out", "version")])
+simple("an empty column", "empty", added("comment", [None] * N_ROWS), hints=[("left out", "comment")])
 
 
 # The order of rows.
 
 
-@mess("sorted by target", "order class", turn=1)
-def _(draft: Draft) -> None:
-    draft.sort(lambda row: draft.values[TARGET][row])
-    draft.fitting += ["--cv", "3"]  # whose folds are shuffled, so that this order does no harm
+def sort(column: str) -> Step:
+    """Put the rows in the order of a column."""
+    return lambda draft: draft.sort(lambda row: draft.values[column][row])
 
 
-@mess("sorted by count", "order count", turn=1)
-def _(draft: Draft) -> None:
-    draft.sort(lambda row: draft.values["count"][row])
-
-
-@mess("sorted by date", "order", turn=1)
-def _(draft: Draft) -> None:
-    draft.sort(lambda row: draft.values["day"][row])
-    draft.fitting += ["--cv", "3"]
-    draft.hint("order of rows")
-    draft.doubts.append(_CV)
+# Folds are shuffled, so that this order does no harm.
+simple("sorted by target", "order class", sort(TARGET), turn=1, fitting=["--cv", "3"])
+simple("sorted by count", "order count", sort("count"), turn=1)
+simple(
+    "sorted by date",
+    "order",
+    sort("day"),
+    turn=1,
+    fitting=["--cv", "3"],
+    hints=[("order of rows",)],
+    doubts=[_CV],
+)
 
 
 def _customers(draft: Draft) -> list[str]:
@@ -1036,66 +879,31 @@ def _(draft: Draft) -> None:
 # Kinds of file.
 
 
-@mess(".csv.gz", "container text")
-def _(draft: Draft) -> None:
-    draft.packed = True
+simple(".csv.gz", "container text", packed=True)
 
 
 _ISO = "These files have no dates of their own, and ISO dates are as plain there as in CSV, where no hint is shown."
 
 
-@mess(".jsonl", "container typed", turn=-1)
-def _(draft: Draft) -> None:
-    draft.container = "jsonl"
-    draft.doubts.append(_ISO)
-
-
-@mess(".jsonl.gz", "container typed", turn=-1)
-def _(draft: Draft) -> None:
-    draft.container = "jsonl"
-    draft.packed = True
-    draft.doubts.append(_ISO)
-
-
-@mess("Parquet", "container typed", turn=-1)
-def _(draft: Draft) -> None:
-    draft.container = "parquet"
-
-
-@mess("Arrow", "container typed", turn=-1)
-def _(draft: Draft) -> None:
-    draft.container = "arrow"
-
-
-@mess("SQLite, told", "container typed boolean", turn=-1)
-def _(draft: Draft) -> None:
-    draft.container = "sqlite"
-    draft.reading += ["--table", "sales"]
-    draft.doubts.append(_ISO)
-
-
-@mess("SQLite", "container typed boolean refusal", turn=-1)
-def _(draft: Draft) -> None:
-    draft.container = "sqlite"
-    draft.refused = "(?=.*--table)(?=.*sales)(?=.*shops)"
-
-
-@mess("Excel, told", "container typed moment", turn=-1)
-def _(draft: Draft) -> None:
-    draft.container = "xlsx"
-    draft.reading += ["--sheet", "sales"]
-
-
-@mess("Excel", "container typed moment refusal", turn=-1)
-def _(draft: Draft) -> None:
-    draft.container = "xlsx"
-    draft.refused = "(?=.*--sheet)(?=.*sales)(?=.*notes)"
-
-
-@mess("Excel of one sheet", "container typed moment after", turn=-1)
-def _(draft: Draft) -> None:
-    draft.container = "xlsx"
-    draft.after = "one sheet"
+simple(".jsonl", "container typed", turn=-1, container="jsonl", doubts=[_ISO])
+simple(".jsonl.gz", "container typed", turn=-1, container="jsonl", packed=True, doubts=[_ISO])
+simple("Parquet", "container typed", turn=-1, container="parquet")
+simple("Arrow", "container typed", turn=-1, container="arrow")
+simple(
+    "SQLite, told", "container typed boolean", turn=-1, container="sqlite", reading=["--table", "sales"], doubts=[_ISO]
+)
+simple(
+    "SQLite",
+    "container typed boolean refusal",
+    turn=-1,
+    container="sqlite",
+    refused="(?=.*--table)(?=.*sales)(?=.*shops)",
+)
+simple("Excel, told", "container typed moment", turn=-1, container="xlsx", reading=["--sheet", "sales"])
+simple(
+    "Excel", "container typed moment refusal", turn=-1, container="xlsx", refused="(?=.*--sheet)(?=.*sales)(?=.*notes)"
+)
+simple("Excel of one sheet", "container typed moment after", turn=-1, container="xlsx", after="one sheet")
 
 
 TWENTY = [

@@ -109,6 +109,23 @@ def midpoint(a: float, b: float) -> float:
     return middle if middle < b else a
 
 
+def front(problem: TreeProblem, most: int) -> list[int]:
+    """Least integer weight that trees of at most 1, 2, ... ``most`` leaves, within the limits, get wrong."""
+
+    @cache
+    def best(rows: Rows, depth: int) -> list[int]:
+        weights = class_weights(problem, rows)
+        found = [sum(weights) - max(weights)] * most
+        for _, _, low, high in splits(problem, rows) if depth else ():
+            of_high = best(high, depth - 1)
+            for a, left in enumerate(best(low, depth - 1)):
+                for b, right in enumerate(of_high[: most - a - 1]):
+                    found[a + b + 1] = min(found[a + b + 1], left + right)
+        return found
+
+    return best(frozenset(range(problem.n_rows)), problem.depth)
+
+
 # -------------------------------------------------------------------- faster twins, for problems that fill SIMD lanes
 
 

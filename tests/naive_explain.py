@@ -166,13 +166,11 @@ def fewest_changes(
     scores: ScoreModel,
     cells: Iterable[int],
     label: int,
-    targets: Collection[int] | None = None,
     *,
     kept: Collection[int] = (),
-    margin: bool = True,
 ) -> int | None:
     """Fewest features to change for another class while those ``kept`` stay; None if no change does it."""
-    found = differences(scores, cells, label, targets, margin=margin)
+    found = differences(scores, cells, label)
     return min((len(changed) for changed in found if not changed & set(kept)), default=None)
 
 

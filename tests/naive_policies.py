@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
 from proofwood.model.node_table import FloatArray
+from tests.naive_targets import Naive
 
 Given = tuple[tuple[Fraction, ...], tuple[int, ...]]
 """Weight and rows that each action is given."""
@@ -36,6 +37,10 @@ class NaivePolicies:
     budgets: Sequence[tuple[Sequence[bool], Fraction]]
     least_rows: int
 
+    @property
+    def _splits(self) -> Naive:
+        return Naive(self.X, lambda _: Fraction(0), least_rows=self.least)
+
     def best(self, depth: int) -> Fraction | None:
         """The least lost reward plus price of leaves within the limits; None if no tree is within them."""
         costs = [
@@ -63,7 +68,7 @@ class NaivePolicies:
         for k in range(n_actions):
             one = [j == k for j in range(n_actions)]
             found[tuple(weight * a for a in one), tuple(len(rows) * a for a in one)] = self.lost(rows, k)
-        for low, high in self._splits(rows) if depth else ():
+        for low, high in self._splits.splits(rows) if depth else ():
             for (a, x), (b, y) in product(self._trees(low, depth - 1).items(), self._trees(high, depth - 1).items()):
                 given = (
                     tuple(p + q for p, q in zip(a[0], b[0], strict=True)),
@@ -71,11 +76,3 @@ class NaivePolicies:
                 )
                 found[given] = min(found.get(given, x + y + self.price), x + y + self.price)
         return found
-
-    def _splits(self, rows: list[int]) -> Iterator[tuple[list[int], list[int]]]:
-        for column in range(self.X.shape[1]):
-            for value in sorted({float(self.X[i, column]) for i in rows})[:-1]:
-                low = [i for i in rows if self.X[i, column] <= value]
-                high = [i for i in rows if self.X[i, column] > value]
-                if min(len(low), len(high)) >= self.least:
-                    yield low, high

@@ -9,9 +9,7 @@ import numpy as np
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ")
 
 
-def tree_nodes(
-    rng: np.random.Generator, n_trees: int, n_columns: int, depth: int, modes: Any = MODES
-) -> dict[str, Any]:
+def tree_nodes(rng: np.random.Generator, n_trees: int, n_columns: int, depth: int) -> dict[str, Any]:
     """Attributes of the nodes of random trees, and the leaves of each as pairs (tree, node)."""
     made: dict[str, list[Any]] = {name: [] for name in ("treeids", "nodeids", "featureids", "modes", "values")}
     made |= {name: [] for name in ("truenodeids", "falsenodeids", "missing_value_tracks_true")}
@@ -24,7 +22,7 @@ def tree_nodes(
             made["treeids"].append(tree)
             made["nodeids"].append(node)
             made["featureids"].append(0 if leaf else int(rng.integers(n_columns)))
-            made["modes"].append("LEAF" if leaf else str(rng.choice(modes)))
+            made["modes"].append("LEAF" if leaf else str(rng.choice(MODES)))
             made["values"].append(0.0 if leaf else float(rng.choice([0.0, 0.1, 1.0, -1.0, rng.normal()])))
             made["missing_value_tracks_true"].append(0 if leaf else int(rng.integers(2)))
             made["truenodeids"].append(0 if leaf else count)

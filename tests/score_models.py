@@ -76,7 +76,6 @@ def random_scores(
     max_trees: int = 6,
     max_depth: int = 3,
     margin: int | None = None,
-    ties_low: bool | None = None,
 ) -> ScoreModel:
     """An ensemble in which the leaves of each tree partition the grid.
 
@@ -86,7 +85,6 @@ def random_scores(
         scores; a tree per class in turn, or one for the difference of two classes; base scores)
     max_cells : bound of the number of cells of the grid
     margin : random if None: often 0, always so for the majority
-    ties_low : random if None
     """
     n_thresholds, features, clauses = random_grid(rng, max_cells)
     whole = int(rng.choice([2, 4, 6, 100]))
@@ -97,7 +95,7 @@ def random_scores(
     if margin is None:
         margin = 0 if vote == "majority" else int(rng.choice([0, 0, 0, 1, 2]))
     base = rng.integers(-2, 3, n_classes) if vote == "boosted" else None
-    ties_low = bool(rng.random() < 0.7) if ties_low is None else ties_low
+    ties_low = bool(rng.random() < 0.7)
     return score_model(
         n_thresholds, trees, features=features, base=base, clauses=clauses, margin=margin, ties_low=ties_low
     )

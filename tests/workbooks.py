@@ -81,14 +81,14 @@ def _cell(place: str, value: object) -> str:
     return f'<c r="{place}" t="inlineStr"><is><t>{escape(str(value))}</t></is></c>'
 
 
-def write_old_workbook(path: Path, rows: Sequence[Sequence[object]], more: bytes = b"") -> None:
-    """Write one sheet of numbers, texts and empty cells (None) as Excel before 2007 did, ``more`` records behind."""
+def write_old_workbook(path: Path, rows: Sequence[Sequence[object]]) -> None:
+    """Write one sheet of numbers, texts and empty cells (None) as Excel before 2007 did."""
     texts = sorted({cell for row in rows for cell in row if isinstance(cell, str)})
     cells = [
         old_cell(i, j, cell, texts) for i, row in enumerate(rows) for j, cell in enumerate(row) if cell is not None
     ]
     size = struct.pack("<IIHHH", 0, len(rows), 0, max(map(len, rows)), 0)
-    path.write_bytes(old_workbook([record(0x200, size), *cells, more], texts))
+    path.write_bytes(old_workbook([record(0x200, size), *cells], texts))
 
 
 def record(kind: int, content: bytes) -> bytes:

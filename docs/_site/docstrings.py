@@ -14,15 +14,10 @@ import griffe
 
 import proofwood
 from proofwood.docstrings import filled_in
-from proofwood.estimators.shared_docs import DIAGRAMS, FAIRNESS, SHARED
+from proofwood.estimators.shared_docs import PHRASES
 from proofwood.explain.shared_docs import SHARED as OF_EXPLAINER
 
-COMMON = (
-    (SHARED, "as in every learner"),
-    (DIAGRAMS, "as in every diagram"),
-    (FAIRNESS, "as in every constraint on rates"),
-    (OF_EXPLAINER, "as in every method"),
-)
+COMMON = (*PHRASES, (OF_EXPLAINER, "as in every method"))
 ENTRIES = re.compile(r"^(Parameters|Attributes)\n-+\n(.*?)(?=^\S[^\n]*\n---|\Z)", re.MULTILINE | re.DOTALL)
 ENTRY = re.compile(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*) : (.*)$(?:\n( +)(\S+))?", re.MULTILINE)
 TYPE = re.compile(

@@ -92,43 +92,30 @@ def column(kind: str, rng: np.random.Generator, n: int, *, gaps: bool) -> pd.Ser
     """A column of a type of :data:`COLUMNS`; texts always have a gap of their kind."""
     hole = rng.random(n) < 0.15
     words = rng.choice(np.array(["red", "blue", "né", "a b", "1"], dtype=object), n)
-    if kind == "float64":
-        made = _numbers(rng, n)
-        return made.mask(hole) if gaps else made
-    if kind == "float32":
-        made = _numbers(rng, n).astype(np.float32)
-        return made.mask(hole) if gaps else made
-    if kind == "int":
-        return pd.Series(rng.integers(-3, 40, n).astype(str(rng.choice(["int64", "int32", "int8", "uint16"]))))
-    if kind == "bool":
-        return pd.Series(rng.random(n) < 0.4)
-    if kind == "nullable":
-        made = [
+    makers: dict[str, Callable[[], pd.Series]] = {
+        "float64": lambda: _numbers(rng, n),
+        "float32": lambda: _numbers(rng, n).astype(np.float32),
+        "int": lambda: pd.Series(rng.integers(-3, 40, n).astype(str(rng.choice(["int64", "int32", "int8", "uint16"])))),
+        "bool": lambda: pd.Series(rng.random(n) < 0.4),
+        "nullable": lambda: [
             pd.Series(rng.integers(0, 9, n)).astype("Int64"),
             pd.Series(rng.random(n) < 0.4).astype("boolean"),
             _numbers(rng, n).astype("Float64"),
-        ][int(rng.integers(3))]
-        return made.mask(hole) if gaps else made
-    if kind == "text None":
-        return pd.Series(np.where(hole, None, words), dtype=object)
-    if kind == "text nan":
-        return pd.Series(np.where(hole, np.nan, words), dtype=object)
-    if kind == "text NA":
-        return pd.Series(np.where(hole, pd.NA, words), dtype="string" if rng.random() < 0.7 else object)
-    if kind == "category of text":
-        made = pd.Series(pd.Categorical(words, ordered=bool(rng.random() < 0.3)))
-        return made.mask(hole) if gaps else made
-    if kind == "category of numbers":
-        made = pd.Series(pd.Categorical(rng.choice([3, 1, 20, -7] if rng.random() < 0.5 else [0.5, 2.0, 0.1], n)))
-        return made.mask(hole) if gaps else made
-    if kind == "category of booleans":
-        made = pd.Series(pd.Categorical(rng.random(n) < 0.4))
-        return made.mask(hole) if gaps else made
-    if kind == "sparse":
-        return pd.Series(np.where(rng.random(n) < 0.6, 0.0, _numbers(rng, n)))
-    days = pd.Series(pd.Timestamp(2021, 3, 26) + pd.to_timedelta(rng.integers(0, 6, n), unit="D"))
-    made = days if kind == "dates" else days.dt.tz_localize("Europe/Berlin")
-    return made.mask(hole) if gaps else made
+        ][int(rng.integers(3))],
+        "text None": lambda: pd.Series(np.where(hole, None, words), dtype=object),
+        "text nan": lambda: pd.Series(np.where(hole, np.nan, words), dtype=object),
+        "text NA": lambda: pd.Series(np.where(hole, pd.NA, words), dtype="string" if rng.random() < 0.7 else object),
+        "category of text": lambda: pd.Series(pd.Categorical(words, ordered=bool(rng.random() < 0.3))),
+        "category of numbers": lambda: pd.Series(
+            pd.Categorical(rng.choice([3, 1, 20, -7] if rng.random() < 0.5 else [0.5, 2.0, 0.1], n))
+        ),
+        "category of booleans": lambda: pd.Series(pd.Categorical(rng.random(n) < 0.4)),
+        "sparse": lambda: pd.Series(np.where(rng.random(n) < 0.6, 0.0, _numbers(rng, n))),
+        "dates": lambda: pd.Series(pd.Timestamp(2021, 3, 26) + pd.to_timedelta(rng.integers(0, 6, n), unit="D")),
+        "dates with a zone": lambda: makers["dates"]().dt.tz_localize("Europe/Berlin"),
+    }
+    made = makers[kind]()
+    return made.mask(hole) if gaps and kind not in ("int", "bool", "sparse") and not kind.startswith("text") else made
 
 
 @dataclass

@@ -34,6 +34,7 @@ from proofwood.exceptions import OptimalityWarning
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits
 from tests.fuzz import _records
+from tests.fuzz.targets import require
 from tests.strategies import LANES
 
 EXACT = Fraction(1, 10**14)
@@ -61,16 +62,6 @@ ENGINES = {
 """Of each learner, with the variant of the paper where it is not the first one."""
 SLOW = ("paper", "paper scip")
 """Engines that start a process or a solver: drawn less often."""
-
-
-class WrongClaimError(Exception):
-    """An answer that contradicts a count."""
-
-
-def require(holds: bool, text: str) -> None:
-    """Raise with ``text`` unless ``holds``."""
-    if not holds:
-        raise WrongClaimError(text)
 
 
 @dataclass

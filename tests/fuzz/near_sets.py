@@ -50,7 +50,8 @@ def check(near: Any, X: Any, y: Any, weights: Any, rng: np.random.Generator, cou
     if trees_of(problem) > MOST_TREES:
         counts["too large"] += 1
         return
-    every = naive_near.trees_and_costs(problem)
+    described = naive_near.plain(problem)
+    every = naive_near.trees_and_costs(problem, described, problem.max_depth)
     best = min(every.values())
     budget = best + round(near.slack / near._source.real(1))
     inside = {tree: cost for tree, cost in every.items() if cost <= budget}
@@ -64,7 +65,7 @@ def check(near: Any, X: Any, y: Any, weights: Any, rng: np.random.Generator, cou
     given = () if weights is None else (weights,)
     seen: dict[Any, float] = {}
     for tree in islice(near, MOST_READ):
-        shape = naive_near.as_tree(_over_views(near, tree.model), problem)
+        shape = naive_near.as_tree(_over_views(near, tree.model), described, problem.n_rows)
         require(shape in inside and shape not in seen, f"{tree} is none of the set, or comes twice")
         seen[shape] = tree.objective
         require(tree.objective == float(near._source.real(every[shape])), f"{tree} costs something else")
@@ -83,7 +84,7 @@ def check(near: Any, X: Any, y: Any, weights: Any, rng: np.random.Generator, cou
     if near.exact:
         columns(near, every, inside)
         new = np.vstack([problem.X, rng.integers(-2, 12, (2, problem.n_features)) / 2])
-        wanted_rows = naive_near.decisions(inside, problem, new)
+        wanted_rows = naive_near.decisions(inside, problem, described, new)
         require(np.array_equal(near._asked(new, None, 60.0).found, wanted_rows), "other decisions")
         require(np.array_equal(near.decisions(), wanted_rows[: len(problem.X)]), "other decisions of training rows")
 

@@ -86,7 +86,7 @@ def _rows(rng: np.random.Generator) -> Any:
 MODELS: tuple[Callable[[np.random.Generator], Case], ...] = (classes, numbers, exported)
 
 
-def check_bits(case: Case, counts: Counter[str]) -> None:
+def check_bits(case: Case, _: np.random.Generator, counts: Counter[str]) -> None:
     """What trees add up to in float32 is what the file gives, in all bits, where it gives sums."""
     result = explained(case.model, X=case.X, **case.options)
     forest = result.adapted.forest
@@ -101,14 +101,5 @@ def check_bits(case: Case, counts: Counter[str]) -> None:
 
 def one_case(number: int) -> Counter[str]:
     """How many models, rows, and explanations of each status a case had; AssertionError at the first fault."""
-    counts: Counter[str] = Counter()
-    with explanations.drawn(number, MODELS) as (case, rng):
-        try:
-            check_bits(case, counts)
-        except TypeError as error:
-            if "onnxruntime and the ONNX standard" not in str(error):
-                raise
-            counts["refused: evaluators differ"] += 1
-            return counts
-        check(case, rng, counts)
-    return counts
+    refused = "onnxruntime and the ONNX standard", "evaluators differ"
+    return explanations.counted(number, check_bits, check, models=MODELS, refused=refused)

@@ -182,7 +182,7 @@ def table_of(adapted: Any, rows: Any) -> Any:
     return prepared.table(rows, used)
 
 
-def check_bits(case: Case, counts: Counter[str]) -> None:
+def check_bits(case: Case, _: np.random.Generator, counts: Counter[str]) -> None:
     """The numbers that trees add up to are the pipeline's, in all bits, on rows at and beside all thresholds."""
     last = case.model.steps[-1][1]
     result = explained(case.model, X=case.X)
@@ -201,14 +201,5 @@ def check_bits(case: Case, counts: Counter[str]) -> None:
 
 def one_case(number: int) -> Counter[str]:
     """How many models, rows, and explanations of each status a case had; AssertionError at the first fault."""
-    counts: Counter[str] = Counter()
-    with explanations.drawn(number, MODELS) as (case, rng):
-        try:
-            check_bits(case, counts)
-        except TypeError as error:
-            if "too flat where the model has a threshold" not in str(error):
-                raise
-            counts["refused: too flat"] += 1
-            return counts
-        check(case, rng, counts)
-    return counts
+    refused = "too flat where the model has a threshold", "too flat"
+    return explanations.counted(number, check_bits, check, models=MODELS, refused=refused)

@@ -98,7 +98,4 @@ def _change_outlier(
 
 def one_case(number: int) -> Counter[str]:
     """How many models, rows, and explanations of each status a case had; AssertionError at the first fault."""
-    counts: Counter[str] = Counter()
-    with explanations.drawn(number, MODELS) as (case, rng):
-        check(case, rng, counts)
-    return counts
+    return explanations.counted(number, check, models=MODELS)

@@ -83,25 +83,19 @@ class DifferenceError(Exception):
 
 
 def _numbers(rng: np.random.Generator, n: int) -> Any:
-    kind = rng.integers(0, 9)
-    if kind == 0:
-        return rng.normal(size=n).round(int(rng.integers(0, 4)))
-    if kind == 1:
-        return rng.lognormal(3, 2, n).round(2)
-    if kind == 2:
-        return rng.normal(size=n) * 10.0 ** int(rng.integers(-12, 13))
-    if kind == 3:
-        return rng.normal(size=n).astype(np.float32)
-    if kind == 4:
-        near = [0.1, 0.2, 0.30000000000000004, 0.3, 1.0, math.nextafter(1.0, 2.0), -0.0, 0.0, 1e-300, 1e300, 2.0**53]
-        return rng.choice(near, n)
-    if kind == 5:
-        return rng.integers(-5, 30, n)
-    if kind == 6:
-        return 2**24 + rng.integers(0, 40, n)
-    if kind == 7:
-        return (rng.integers(0, 5, n) * 1000).astype(str(rng.choice(["int16", "int32", "int64"])))
-    return rng.integers(0, 4, n) / 3.0
+    near = [0.1, 0.2, 0.30000000000000004, 0.3, 1.0, math.nextafter(1.0, 2.0), -0.0, 0.0, 1e-300, 1e300, 2.0**53]
+    makers: list[Callable[[], Any]] = [
+        lambda: rng.normal(size=n).round(int(rng.integers(0, 4))),
+        lambda: rng.lognormal(3, 2, n).round(2),
+        lambda: rng.normal(size=n) * 10.0 ** int(rng.integers(-12, 13)),
+        lambda: rng.normal(size=n).astype(np.float32),
+        lambda: rng.choice(near, n),
+        lambda: rng.integers(-5, 30, n),
+        lambda: 2**24 + rng.integers(0, 40, n),
+        lambda: (rng.integers(0, 5, n) * 1000).astype(str(rng.choice(["int16", "int32", "int64"]))),
+        lambda: rng.integers(0, 4, n) / 3.0,
+    ]
+    return makers[rng.integers(0, 9)]()
 
 
 def _booleans(rng: np.random.Generator, n: int) -> Any:
@@ -118,27 +112,21 @@ def _texts(rng: np.random.Generator, n: int) -> Any:
 
 
 def _typed_categories(rng: np.random.Generator, n: int) -> Any:
-    kind = rng.integers(0, 9)
-    if kind == 0:
-        values: Any = rng.random(n) < 0.5
-    elif kind == 1:
-        values = rng.choice([1.0, 2.0, 3.5, -0.25], n)
-    elif kind == 2:
-        values = rng.choice(np.array([0.1, 0.7, 3.0], dtype=np.float32), n)
-    elif kind == 3:
-        values = rng.choice([3, 1, 2, -7], n)
-    elif kind == 4:
-        values = pd.to_datetime(rng.choice(["2021-01-01", "2021-05-01", "1969-12-31"], n))
-    elif kind == 5:
-        values = pd.to_datetime(
-            rng.choice(["2021-01-01 10:30", "2021-05-01 00:00:01.5"], n), format="ISO8601"
-        ).tz_localize("Europe/Berlin")
-    elif kind == 6:
-        values = np.array([date(2020, 1, 1) + timedelta(days=int(k)) for k in rng.integers(0, 3, n)], dtype=object)
-    elif kind == 7:
-        return pd.Series(pd.cut(rng.normal(size=n), [-9, -0.5, 0.5, 9]))
-    else:
-        values = pd.to_timedelta(rng.choice([1, 2, 60], n), unit="s")
+    moments, days = ["2021-01-01 10:30", "2021-05-01 00:00:01.5"], ["2021-01-01", "2021-05-01", "1969-12-31"]
+    makers: list[Callable[[], Any]] = [
+        lambda: rng.random(n) < 0.5,
+        lambda: rng.choice([1.0, 2.0, 3.5, -0.25], n),
+        lambda: rng.choice(np.array([0.1, 0.7, 3.0], dtype=np.float32), n),
+        lambda: rng.choice([3, 1, 2, -7], n),
+        lambda: pd.to_datetime(rng.choice(days, n)),
+        lambda: pd.to_datetime(rng.choice(moments, n), format="ISO8601").tz_localize("Europe/Berlin"),
+        lambda: np.array([date(2020, 1, 1) + timedelta(days=int(k)) for k in rng.integers(0, 3, n)], dtype=object),
+        lambda: pd.cut(rng.normal(size=n), [-9, -0.5, 0.5, 9]),
+        lambda: pd.to_timedelta(rng.choice([1, 2, 60], n), unit="s"),
+    ]
+    values = makers[kind := int(rng.integers(0, 9))]()
+    if kind == 7:  # intervals are categories
+        return pd.Series(values)
     made = pd.Categorical(values)
     if rng.random() < 0.4:
         made = made.reorder_categories(rng.permutation(made.categories.astype(object)).tolist(), ordered=True)

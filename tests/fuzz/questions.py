@@ -104,14 +104,14 @@ class Space:
             self.clauses.append(tuple(int(literal) for literal in self.random.integers(0, n, length)))
 
 
-def random_space(random: np.random.Generator, most: int = MOST_ROWS) -> Space:
+def random_space(random: np.random.Generator) -> Space:
     """Parts of every kind until the next one would make the space too large."""
     space = Space(random)
     for _ in range(int(random.integers(1, 7))):
         kept = len(space.n_thresholds), len(space.features), len(space.clauses)
         add = (space.ordered, space.ordered, space.with_missing, space.group, space.categories)
         add[int(random.integers(len(add)))]()
-        if space.size > most:
+        if space.size > MOST_ROWS:
             del space.n_thresholds[kept[0] :], space.features[kept[1] :], space.clauses[kept[2] :]
     if not space.n_thresholds:
         space.ordered()
@@ -152,9 +152,7 @@ def _limits(scores: ScoreModel, feature: int, low: IntArray, high: IntArray) -> 
     return bool((low[columns] > 0).any() or (high[columns] < scores.n_thresholds[columns]).any())
 
 
-def ask_some(
-    random: np.random.Generator, n: int, counts: Counter[str], *, options: SearchOptions | None = None
-) -> None:
+def ask_some(random: np.random.Generator, n: int, counts: Counter[str]) -> None:
     """One random model, asked ``n`` times with one engine that keeps what it learns; AssertionError if it is wrong."""
     n_classes = int(random.choice([2, 2, 3, 4]))
     most = int(random.choice([2, 3, 30]))
@@ -163,7 +161,7 @@ def ask_some(
         random, random_space(random), int(random.choice([1, 3, 8, 20, 40])), int(random.integers(1, 6)), values
     )
     rows = AllRows(scores)
-    oracle = SearchOracle(scores, _options(random) if options is None else options)
+    oracle = SearchOracle(scores, _options(random))
     counts["models"] += 1
     if not len(rows.rows):
         counts["empty spaces"] += 1

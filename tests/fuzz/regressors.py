@@ -362,20 +362,6 @@ MODELS: tuple[Callable[[np.random.Generator], Case], ...] = (
 )  # fmt: skip
 
 
-def numbers(n: int) -> list[Any]:
-    """Numbers of `make` from 0, as parameters of a test that name the package that a case needs."""
-    return explanations.numbers(n, MODELS)
-
-
-def make(seed: int, number: int) -> tuple[Case, np.random.Generator]:
-    """The case of a number, and the generator with which to go on."""
-    return explanations.make(seed, number, MODELS)
-
-
 def one_case(number: int) -> Counter[str]:
     """How many models, rows, and explanations of each status a case had; AssertionError at the first fault."""
-    counts: Counter[str] = Counter()
-    with explanations.drawn(number, MODELS) as (case, rng):
-        check(case, rng, counts)
-        check_range(case, rng, counts)
-    return counts
+    return explanations.counted(number, check, check_range, models=MODELS)

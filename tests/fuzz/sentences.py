@@ -12,6 +12,7 @@ import math
 import re
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -65,29 +66,21 @@ class UntrueError(Exception):
 
 
 def _numbers(rng: np.random.Generator, n: int) -> np.ndarray:
-    kind = int(rng.integers(0, 11))
-    if kind == 0:
-        return rng.normal(size=n).round(int(rng.integers(0, 4)))
-    if kind == 1:
-        return rng.normal(size=n) * 10.0 ** int(rng.integers(-9, 10))
-    if kind == 2:
-        return rng.normal(size=n).astype(np.float32).astype(float)
-    if kind == 3:
-        near = [0.1, 0.2, 0.3, 0.30000000000000004, 1.0, math.nextafter(1.0, 2.0), math.nextafter(0.3, 0.0), 0.0, -0.0]
-        return rng.choice(near, n)
-    if kind == 4:
-        return rng.integers(-4, 20, n).astype(float)
-    if kind == 5:
-        return 2.0**24 + rng.integers(0, 40, n)
-    if kind == 6:
-        return 1.7e9 + rng.integers(0, 3000, n)
-    if kind == 7:
-        return rng.integers(0, 5, n) / 3.0
-    if kind == 8:
-        return 1e6 * np.round(rng.random(n), 3) + 0.125
-    if kind == 9:
-        return rng.lognormal(2, 1, n).round(2)
-    return 35.5 + 1e-7 * rng.integers(-30, 30, n)
+    near = [0.1, 0.2, 0.3, 0.30000000000000004, 1.0, math.nextafter(1.0, 2.0), math.nextafter(0.3, 0.0), 0.0, -0.0]
+    makers: list[Callable[[], np.ndarray]] = [
+        lambda: rng.normal(size=n).round(int(rng.integers(0, 4))),
+        lambda: rng.normal(size=n) * 10.0 ** int(rng.integers(-9, 10)),
+        lambda: rng.normal(size=n).astype(np.float32).astype(float),
+        lambda: rng.choice(near, n),
+        lambda: rng.integers(-4, 20, n).astype(float),
+        lambda: 2.0**24 + rng.integers(0, 40, n),
+        lambda: 1.7e9 + rng.integers(0, 3000, n),
+        lambda: rng.integers(0, 5, n) / 3.0,
+        lambda: 1e6 * np.round(rng.random(n), 3) + 0.125,
+        lambda: rng.lognormal(2, 1, n).round(2),
+        lambda: 35.5 + 1e-7 * rng.integers(-30, 30, n),
+    ]
+    return makers[int(rng.integers(0, 11))]()
 
 
 @dataclass

@@ -21,7 +21,6 @@ from tests.fuzz._trees import Trees, below, require, same
 from tests.fuzz.targets import Case
 
 MOST_LEAVES = 17
-NOT_OF_PATHS = ("alpha", "max_gap", "min_samples_level")
 
 
 def draw(rng: np.random.Generator) -> Case:

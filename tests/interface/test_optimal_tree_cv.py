@@ -346,6 +346,13 @@ def test_the_chosen_tree_of_numbers_is_the_optimal_tree_of_its_size(tmp_path):
     assert proofwood.load(tmp_path / "m.json").validation_ == tree.validation_
 
 
+def test_a_chosen_tree_of_counts_says_what_its_tree_says():
+    X, y = prices()
+    tree = OptimalTreeRegressorCV((1,), criterion="poisson", alpha=0.0, cv=2).fit(X, np.abs(y))
+    assert tree._names().loss == tree.best_estimator_._names().loss == "Poisson deviance"
+    assert tree.export_text() == tree.best_estimator_.export_text()
+
+
 def test_figures_of_numbers_on_held_out_rows_beside_the_mean():
     X, y = prices()
     tree = OptimalTreeRegressorCV((1, 2), alpha=0.0, cv=4).fit(X, y)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from naive_messy import Column, as_tree, columns_of, decisions, trees_and_costs
+from naive_near import Column, as_tree, columns_of, decisions, trees_and_costs
 from proofwood import near_optimal_trees
 from proofwood.engines.trees import SearchOptions
 from proofwood.engines.trees.near import NearTrees

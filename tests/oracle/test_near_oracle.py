@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from naive_near import as_tree, columns_of, decisions, trees_and_costs
+from naive_near import as_tree, columns_of, decisions, plain, trees_and_costs
 from proofwood.engines.trees import SearchOptions, solve
 from proofwood.engines.trees.near import NearTrees
 from proofwood.model.evaluate import predict
@@ -52,7 +52,8 @@ def test_a_set_is_what_enumeration_finds(part: int) -> None:
     seen = 0
     for _ in range(25):
         problem = drawn(rng)
-        every = trees_and_costs(problem)
+        given = plain(problem)
+        every = trees_and_costs(problem, given, problem.max_depth)
         best = min(every.values())
         scale = problem.cost.error_price
         budget = best + int(rng.choice([-1, 0, scale, 2 * scale, 3 * scale, problem.cost.leaf_price, 2**40]))
@@ -70,13 +71,13 @@ def test_a_set_is_what_enumeration_finds(part: int) -> None:
         tables = [near.table_of(tests) for tests in near.read(order)]
         for number, table in zip(order, tables, strict=True):  # each is recounted
             assert problem.integer_cost(table) == near.cost_of(number)
-        assert {as_tree(table, problem): problem.integer_cost(table) for table in tables} == expected
+        assert {as_tree(table, given, problem.n_rows): problem.integer_cost(table) for table in tables} == expected
         columns = range(problem.n_features)
         assert list(near.column_use().at_least) == [
             sum(column in columns_of(tree) for tree in expected) for column in columns
         ]
         new = np.vstack([problem.X, rng.integers(-2, 16, (3, problem.n_features)) / 2])
-        assert np.array_equal(near.decisions(new).found, decisions(expected, problem, new))
+        assert np.array_equal(near.decisions(new).found, decisions(expected, problem, given, new))
         different = {predict(table, problem.X).tobytes() for table in tables}
         assert len(set(near.prints(order))) == len(different)
         seen += near.count

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,32 +14,6 @@ from proofwood.engines.trees.solve import bound
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits
 from strategies import examples, problems, search_options, thread_counts
-
-
-def fewest_errors(problem: TreeProblem, splits: int) -> int:
-    """Least integer weight that a tree of at most ``splits`` splits and the depth of the problem gets wrong."""
-    rows, columns = problem.X.shape
-    weights = problem.weights.tolist()
-
-    @cache
-    def least(chosen: frozenset[int], size: int, depth: int) -> int:
-        by_class = [0] * problem.n_classes
-        for row in chosen:
-            by_class[problem.codes[row]] += weights[row]
-        best = sum(by_class) - max(by_class)
-        if size == 0 or depth == 0 or best == 0:
-            return best
-        parts = {
-            frozenset(row for row in chosen if problem.X[row, column] <= value)
-            for column in range(columns)
-            for value in {problem.X[row, column] for row in chosen}
-        }
-        for low in parts - {chosen}:
-            for share in range(size):
-                best = min(best, least(low, share, depth - 1) + least(chosen - low, size - 1 - share, depth - 1))
-        return best
-
-    return least(frozenset(range(rows)), splits, problem.max_depth)
 
 
 @st.composite
@@ -69,7 +41,7 @@ def small_problems(draw: st.DrawFn) -> TreeProblem:
 def test_whether_few_splits_do(
     problem: TreeProblem, splits: int, away: int, options: SearchOptions, threads: int
 ) -> None:
-    fewest = fewest_errors(problem, splits)
+    fewest = naive.front(problem, splits + 1)[-1]
     below = max(0, fewest + away)
     found = bound_errors(problem, splits, below=below, options=options, limits=Limits(threads=threads))
     assert found.stopped_by is None

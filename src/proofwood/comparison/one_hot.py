@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ MOST_LEVELS = 50
 """The most output columns per nominal column. If a column has more levels, the rarest share one output column."""
 
 
+@dataclass(eq=False, repr=False)
 class OneHotTable(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
     """Reads a table in the same way as the learners of this library, and one-hot encodes categories without order.
 
@@ -29,13 +31,10 @@ class OneHotTable(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scik
     categorical_features, drop, missing_values, written_as : as for the learners
     """
 
-    def __init__(
-        self, categorical_features: Any = None, drop: Any = None, missing_values: Any = None, written_as: Any = None
-    ) -> None:
-        self.categorical_features = categorical_features
-        self.drop = drop
-        self.missing_values = missing_values
-        self.written_as = written_as
+    categorical_features: Any = None
+    drop: Any = None
+    missing_values: Any = None
+    written_as: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the kinds of the columns and their categories."""

@@ -525,16 +525,9 @@ def explained(
     Parameters
     ----------
     model : fitted classifier or regressor; see :mod:`proofwood.ensembles.readers.supported` for the kinds
-    vote : "auto" for what the model predicts, "majority" for the class that most trees predict (ties to the lowest)
-    target : for a regressor, the question about its numbers: ``(">=", 250_000)``, ``(">", v)``, ``("<=", v)``,
-        ``("<", v)``, ``("between", low, high)``, ``("within", distance)`` of the row's own prediction, or a list
-        of cuts between bands
-    confidence : for a classifier, the least probability that counts; rows in which no class reaches it get the extra
-        class "unsure"
+    vote, target, confidence, bounds, feature_names, output, max_bytes : as in :class:`proofwood.Explainer`
     feature_groups : from the name of a feature to its columns. A list means 0/1 columns, exactly one of which is 1;
         :class:`Group` states other kinds. The categories of a pipeline's OneHotEncoder are found automatically.
-    bounds : from a column, by name or index, to its least and greatest value; the space contains no other values
-    feature_names : names of the columns, if the model has none
     integer : columns, by name or index, that hold integers only; integer columns of a frame ``X`` are found
         automatically
     missing : columns that may be missing in the space, in addition to those that are missing in a row of ``X``. In all
@@ -544,12 +537,10 @@ def explained(
     plausible : an isolation forest over the same columns, or a pair (forest, least score); its outliers are not
         considered; see :mod:`proofwood.ensembles.plausible`
     X : rows on which the conversion is checked, in addition to random rows
-    output : index from 0 of the target to explain, for a model that predicts several targets (outputs, labels) at once
     compared : whether the rows of ``X`` are compared with the model now; otherwise :meth:`Explained.admit` does it
         later
     adapted : the result of :func:`reading_of` for the same model, vote, confidence, names, ``X`` and output, if it is
         known
-    max_bytes : maximum memory in bytes that a model from a file may need, as the file declares; 4 GiB by default
 
     Returns
     -------

@@ -120,9 +120,8 @@ Rows = TypeVar("Rows", bound=TrainingRows)
 class ProvedLearner(FittedModel, Generic[Rows]):
     """An estimator whose fit ends with a proof: objective, lower bound, gap and status.
 
-    Subclasses store their parameters in ``__init__``, among them ``time_limit``, ``memory_limit``, ``n_jobs``,
-    ``callback`` and ``verbose``, and implement :meth:`_problem`, which checks the learner's own parameters, and
-    :meth:`_solve`.
+    Subclasses are data classes whose fields are their parameters, among them those below. They implement
+    :meth:`_problem`, which checks the learner's own parameters, and :meth:`_solve`.
     """
 
     # parameters of every learner
@@ -224,23 +223,9 @@ class ProvedLearner(FittedModel, Generic[Rows]):
 
         Parameters
         ----------
-        X : (n_samples, n_features) an array, or a pandas or polars frame, of finite numbers, text, categories, dates or
-            times; values may be missing
-        y, sample_weight : as in every learner
+        X, y, sample_weight : as in every learner
 
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            On parameters or data that cannot be used; the message says what to do.
-
-        Warns
-        -----
-        OptimalityWarning
-            If a limit or Ctrl-C ended the search before the proof. The estimator then has the best model found so far.
+        Returns, Raises, Warns : as in every fit
         """
         self._fit(X, y, sample_weight)
         return self

@@ -6,7 +6,7 @@ import os
 import time
 import warnings
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, Self
 
@@ -32,7 +32,7 @@ from proofwood.estimators.validation import Validation
 from proofwood.exceptions import DataWarning, OptimalityWarning
 from proofwood.hints import Hint, parameter
 from proofwood.language import gettext, ngettext, number
-from proofwood.model.node_table import IntArray
+from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.problem.tree import check_depth, check_min_samples_leaf
 from proofwood.result import Status
 from proofwood.show.cross_validation import plot_scores
@@ -46,7 +46,7 @@ FOR_THE_END = 0.25
 class ChosenTree(FittedModel):
     """A tree whose depth, price of leaves and least rows per leaf are chosen by cross-validation.
 
-    Subclasses store the parameters below in ``__init__``.
+    Subclasses have the parameters below as fields.
     """
 
     max_depth: int | Sequence[int]
@@ -127,9 +127,7 @@ class ChosenTree(FittedModel):
 
         Parameters
         ----------
-        X : (n_samples, n_features) an array, or a pandas or polars frame, of finite numbers, text, categories, dates or
-            times; values may be missing
-        y, sample_weight : as in every learner
+        X, y, sample_weight : as in every learner
         groups : (n_samples,) group of each row; no fold divides a group
 
         Returns
@@ -399,3 +397,37 @@ class ChosenTree(FittedModel):
 
     def _claim(self) -> str:
         return str(self.best_estimator_._claim())
+
+
+class ChosenNumberTree(ChosenTree):
+    """A chosen tree whose leaves predict numbers: what it reads and says of them is as for the tree."""
+
+    _of_numbers = True
+
+    @property
+    def _answers(self) -> None:
+        return None
+
+    def _fit_text(self) -> str:
+        return str(self.best_estimator_._fit_text())
+
+    def _answers_in_words(self) -> Mapping[int, str]:
+        return dict(self.best_estimator_._answers_in_words())
+
+    def _loss_in_words(self) -> str | None:
+        told: str | None = self.best_estimator_._loss_in_words()
+        return told
+
+    def _model_notes(self) -> list[Hint]:
+        return list(self.best_estimator_._model_notes())
+
+    def _coloured_rows(self, X: Any, y: Any, name: str) -> tuple[FloatArray, IntArray]:
+        rows, codes = self.best_estimator_._coloured_rows(X, y, name)
+        return rows, codes
+
+    def _rows_and_targets(self, X: Any, y: Any, name: str = "y") -> tuple[FloatArray, FloatArray]:
+        rows, targets = self.best_estimator_._rows_and_targets(X, y, name)
+        return rows, targets
+
+    def _new_targets(self, y: Any, n_rows: int, name: str) -> FloatArray:
+        return np.asarray(self.best_estimator_._new_targets(y, n_rows, name))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -38,6 +38,7 @@ PARTS = (*_OF_DAYS, *_OF_TIMES)
 """The names of the parts that :class:`DateParts` can add."""
 
 
+@dataclass(eq=False, repr=False)
 class DateParts(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
     """Adds parts of dates and times to a frame: ``opened`` gives ``opened month``, ``opened weekday``.
 
@@ -72,16 +73,10 @@ class DateParts(TransformerMixin, BaseEstimator):  # type: ignore[misc] # scikit
     [('2024-05-03', 5, 'Fri'), (None, None, None)]
     """
 
-    def __init__(
-        self,
-        parts: Sequence[str] = ("month", "weekday", "hour"),
-        *,
-        columns: Sequence[str] | None = None,
-        keep: bool = True,
-    ) -> None:
-        self.parts = parts
-        self.columns = columns
-        self.keep = keep
+    parts: Sequence[str] = ("month", "weekday", "hour")
+    _: KW_ONLY
+    columns: Sequence[str] | None = None
+    keep: bool = True
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the columns of dates and times.

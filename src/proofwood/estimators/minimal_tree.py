@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -34,6 +34,7 @@ _SHOWN_CONFLICTS = 3
 
 
 @documented
+@dataclass(eq=False, repr=False)
 class MinimalTreeClassifier(ClassifierOverTests):
     r"""Smallest decision tree that is right on every training row, with a proof that no smaller one exists.
 
@@ -58,16 +59,13 @@ class MinimalTreeClassifier(ClassifierOverTests):
     engine : {"auto", "search", "paper"}, default "auto"
         ``"auto"`` is the same as ``"search"``. ``"paper"`` is the method of [1]_ as printed, incremental SAT. It is a
         reference, slower on every table tried, and does not support ``max_errors`` and ``"nodes-any-depth"``.
-    max_thresholds : as in every learner
-    categorical_features, drop, missing_values, written_as, bands : as in every learner
-    threshold_rule, unseen : as in every learner
-    time_limit, memory_limit, n_jobs, callback, verbose : as in every learner
+    max_thresholds, categorical_features, drop, missing_values, written_as, bands : as in every learner
+    threshold_rule, unseen, time_limit, memory_limit, n_jobs, callback, verbose : as in every learner
 
     Attributes
     ----------
     classes_, bands_, target_name_, n_features_in_, feature_names_in_, categories_ : as in every learner
-    schema_, hints_, validation_ : as in every learner
-    model_, result_ : as in every learner
+    schema_, hints_, validation_, model_, result_ : as in every learner
         ``result_.parts`` has objective, lower bound and status of the depth and of the number of nodes.
     objective_ : as in every learner
         Here it is the depth, or the number of all nodes.
@@ -91,46 +89,25 @@ class MinimalTreeClassifier(ClassifierOverTests):
 
     class_weight = None  # class weights would change nothing, since a tree without errors has none in any class
 
-    def __init__(
-        self,
-        minimize: str = "depth",
-        *,
-        max_depth: int | None = None,
-        max_errors: int = 0,
-        on_conflict: str = "error",
-        engine: str = "auto",
-        max_thresholds: int | None = None,
-        categorical_features: Any = None,
-        drop: Any = None,
-        missing_values: Any = None,
-        written_as: Mapping[Any, str | None] | None = None,
-        bands: Any = None,
-        threshold_rule: str = "shortest",
-        unseen: str = "majority",
-        time_limit: float | None = 60.0,
-        memory_limit: int | str | None = None,
-        n_jobs: int | None = None,
-        callback: Progress | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.minimize = minimize
-        self.max_depth = max_depth
-        self.max_errors = max_errors
-        self.on_conflict = on_conflict
-        self.engine = engine
-        self.max_thresholds = max_thresholds
-        self.categorical_features = categorical_features
-        self.drop = drop
-        self.missing_values = missing_values
-        self.written_as = written_as
-        self.bands = bands
-        self.threshold_rule = threshold_rule
-        self.unseen = unseen
-        self.time_limit = time_limit
-        self.memory_limit = memory_limit
-        self.n_jobs = n_jobs
-        self.callback = callback
-        self.verbose = verbose
+    minimize: str = "depth"
+    _: KW_ONLY
+    max_depth: int | None = None
+    max_errors: int = 0
+    on_conflict: str = "error"
+    engine: str = "auto"
+    max_thresholds: int | None = None
+    categorical_features: Any = None
+    drop: Any = None
+    missing_values: Any = None
+    written_as: Mapping[Any, str | None] | None = None
+    bands: Any = None
+    threshold_rule: str = "shortest"
+    unseen: str = "majority"
+    time_limit: float | None = 60.0
+    memory_limit: int | str | None = None
+    n_jobs: int | None = None
+    callback: Progress | None = None
+    verbose: int = 0
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -216,7 +193,7 @@ class MinimalTreeClassifier(ClassifierOverTests):
         counted = _counted(model, problem, int(self.max_errors))
         if counted != result.objective:
             raise AssertionError(f"the tree has objective {counted}, but the engine reported {result.objective}")
-        return dataclasses.replace(result, model=model)
+        return replace(result, model=model)
 
     def _surely(
         self, solve: Callable[..., Result], problem: MinimalTreeProblem, relaxed: Result, limits: Limits
@@ -230,7 +207,7 @@ class MinimalTreeClassifier(ClassifierOverTests):
         result = None
         if sure >= rows.unavoidable:
             left = None if limits.seconds is None else max(0.0, limits.seconds - relaxed.stats.seconds)
-            result = solve(dataclasses.replace(problem, max_errors=sure), limits=Limits(left, limits.threads))
+            result = solve(replace(problem, max_errors=sure), limits=Limits(left, limits.threads))
             if result.status is Status.UNKNOWN:
                 return result
         if result is None or result.model is None:
@@ -249,7 +226,7 @@ class MinimalTreeClassifier(ClassifierOverTests):
             Part(part.unit, part.objective, lower if part.unit == result.unit else 0.0, Status.FEASIBLE)
             for part in result.parts
         )
-        return dataclasses.replace(
+        return replace(
             result,
             parts=result.parts if proved else parts,
             lower_bound=lower,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import os
 import time
 from collections.abc import Hashable, Mapping
+from dataclasses import KW_ONLY, dataclass, replace
 from graphlib import TopologicalSorter
 from typing import Any
 
@@ -46,6 +46,7 @@ _FEWEST_ROWS = 200
 
 
 @documented
+@dataclass(eq=False, repr=False)
 class OptimalBDDClassifier(ClassifierOverTests):
     r"""Binary decision diagram with provably the fewest training errors over at most ``max_features`` tests.
 
@@ -115,54 +116,29 @@ class OptimalBDDClassifier(ClassifierOverTests):
     _fits_table = True
     _limits_tests = True
 
-    def __init__(
-        self,
-        max_features: int = 4,
-        *,
-        objective: str = "errors",
-        unknown: str = "smallest",
-        tie_break: str | None = None,
-        engine: str = "auto",
-        variant: str | None = None,
-        alpha: float = 0.0,
-        max_thresholds: int | None = None,
-        categorical_features: Any = None,
-        drop: Any = None,
-        missing_values: Any = None,
-        written_as: Mapping[Any, str | None] | None = None,
-        bands: Any = None,
-        threshold_rule: str = "shortest",
-        unseen: str = "majority",
-        class_weight: str | Mapping[Any, float] | None = None,
-        time_limit: float | str | None = "auto",
-        memory_limit: int | str | None = None,
-        n_jobs: int | None = None,
-        callback: Progress | None = None,
-        verbose: int = 0,
-        checkpoint: str | os.PathLike[str] | None = None,
-    ) -> None:
-        self.max_features = max_features
-        self.objective = objective
-        self.unknown = unknown
-        self.tie_break = tie_break
-        self.engine = engine
-        self.variant = variant
-        self.alpha = alpha
-        self.max_thresholds = max_thresholds
-        self.categorical_features = categorical_features
-        self.drop = drop
-        self.missing_values = missing_values
-        self.written_as = written_as
-        self.bands = bands
-        self.threshold_rule = threshold_rule
-        self.unseen = unseen
-        self.class_weight = class_weight
-        self.time_limit = time_limit
-        self.memory_limit = memory_limit
-        self.n_jobs = n_jobs
-        self.callback = callback
-        self.verbose = verbose
-        self.checkpoint = checkpoint
+    max_features: int = 4
+    _: KW_ONLY
+    objective: str = "errors"
+    unknown: str = "smallest"
+    tie_break: str | None = None
+    engine: str = "auto"
+    variant: str | None = None
+    alpha: float = 0.0
+    max_thresholds: int | None = None
+    categorical_features: Any = None
+    drop: Any = None
+    missing_values: Any = None
+    written_as: Mapping[Any, str | None] | None = None
+    bands: Any = None
+    threshold_rule: str = "shortest"
+    unseen: str = "majority"
+    class_weight: str | Mapping[Any, float] | None = None
+    time_limit: float | str | None = "auto"
+    memory_limit: int | str | None = None
+    n_jobs: int | None = None
+    callback: Progress | None = None
+    verbose: int = 0
+    checkpoint: str | os.PathLike[str] | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -210,11 +186,11 @@ class OptimalBDDClassifier(ClassifierOverTests):
         if posed is None:
             posed = self._without_tests(given)
         result = self._posed_back(solve(posed.problem), posed)
-        result = dataclasses.replace(result, trace=result.trace[-1:])  # it is the only answer
+        result = replace(result, trace=result.trace[-1:])  # it is the only answer
         if posed.problem.smallest_set and len(result.parts) > 1 and result.parts[1].objective > 0:
             # Sets of other tests may have smaller diagrams.
-            size = dataclasses.replace(result.parts[1], lower_bound=0.0, status=Status.FEASIBLE)
-            result = dataclasses.replace(result, parts=(result.parts[0], size))
+            size = replace(result.parts[1], lower_bound=0.0, status=Status.FEASIBLE)
+            result = replace(result, parts=(result.parts[0], size))
         return posed, result
 
     def _over_few_tests(self, given: ClassRows) -> Posed[BDDProblem] | None:
@@ -316,7 +292,7 @@ class OptimalBDDClassifier(ClassifierOverTests):
             raise AssertionError(
                 f"the diagram costs {_counted(model, problem)}, the engine reported {result.objective}"
             )
-        return dataclasses.replace(result, model=model)
+        return replace(result, model=model)
 
     def _keep(self, result: Result, model: NodeTable) -> None:
         super()._keep(result, model)

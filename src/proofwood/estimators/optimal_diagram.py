@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import AbstractContextManager
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, Self
 
@@ -91,6 +91,7 @@ TOPOLOGIES = ("diagram", "tree")
 
 
 @documented
+@dataclass(eq=False, repr=False)
 class OptimalDiagramClassifier(ClassifierOverTests):
     r"""Decision diagram that is provably the best within a skeleton of layers, with optional fairness constraints.
 
@@ -130,8 +131,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
     topology : {"diagram", "tree"}, default "diagram"
         ``"tree"``: branches do not join; the ODT of the paper.
     max_thresholds, categorical_features, drop, missing_values, written_as, bands : as in every learner
-    threshold_rule, unseen : as in every learner
-    class_weight : as in every learner
+    threshold_rule, unseen, class_weight : as in every learner
     time_limit : as in every diagram
     memory_limit, n_jobs : as in every learner
     random_state : int or None, default None
@@ -172,56 +172,30 @@ class OptimalDiagramClassifier(ClassifierOverTests):
     _dashed = True
     _fits_table = True
 
-    def __init__(
-        self,
-        widths: Iterable[int] = (1, 2, 4, 4, 4),
-        *,
-        alpha: float = 0.1,
-        splits: str = "univariate",
-        norm: str = "box",
-        constraints: Iterable[Constraint] | Constraint = (),
-        engine: str = "auto",
-        variant: str | None = None,
-        topology: str = "diagram",
-        max_thresholds: int | None = None,
-        categorical_features: Any = None,
-        drop: Any = None,
-        missing_values: Any = None,
-        written_as: Mapping[Any, str | None] | None = None,
-        bands: Any = None,
-        threshold_rule: str = "shortest",
-        unseen: str = "majority",
-        class_weight: str | Mapping[Any, float] | None = None,
-        time_limit: float | str | None = "auto",
-        memory_limit: int | str | None = None,
-        n_jobs: int | None = None,
-        random_state: int | None = None,
-        callback: Progress | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.widths = widths
-        self.alpha = alpha
-        self.splits = splits
-        self.norm = norm
-        self.constraints = constraints
-        self.engine = engine
-        self.variant = variant
-        self.topology = topology
-        self.max_thresholds = max_thresholds
-        self.categorical_features = categorical_features
-        self.drop = drop
-        self.missing_values = missing_values
-        self.written_as = written_as
-        self.bands = bands
-        self.threshold_rule = threshold_rule
-        self.unseen = unseen
-        self.class_weight = class_weight
-        self.time_limit = time_limit
-        self.memory_limit = memory_limit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.callback = callback
-        self.verbose = verbose
+    widths: Iterable[int] = (1, 2, 4, 4, 4)
+    _: KW_ONLY
+    alpha: float = 0.1
+    splits: str = "univariate"
+    norm: str = "box"
+    constraints: Iterable[Constraint] | Constraint = ()
+    engine: str = "auto"
+    variant: str | None = None
+    topology: str = "diagram"
+    max_thresholds: int | None = None
+    categorical_features: Any = None
+    drop: Any = None
+    missing_values: Any = None
+    written_as: Mapping[Any, str | None] | None = None
+    bands: Any = None
+    threshold_rule: str = "shortest"
+    unseen: str = "majority"
+    class_weight: str | Mapping[Any, float] | None = None
+    time_limit: float | str | None = "auto"
+    memory_limit: int | str | None = None
+    n_jobs: int | None = None
+    random_state: int | None = None
+    callback: Progress | None = None
+    verbose: int = 0
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -279,9 +253,9 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         except (OutOfTime, MemoryError) as error:
             posed = self._to_count(given)
             stopped_by = "memory_limit" if isinstance(error, MemoryError) else "time_limit"
-            return dataclasses.replace(posed, incomplete=stopped_by)
+            return replace(posed, incomplete=stopped_by)
         posed = self._over(tests, rows, given, columns)
-        return dataclasses.replace(posed, incomplete=incomplete, scope=scope)
+        return replace(posed, incomplete=incomplete, scope=scope)
 
     def _to_count(self, given: ClassRows) -> PosedDiagram:
         rows = RankedRows.without_tests(given.codes, n_classes=given.n_classes, sample_weight=given.weights)
@@ -352,16 +326,14 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         ]
         binarizer = binarizer.without(untold)
         alone = np.searchsorted(rows.offsets, untold, side="right") - 1
-        rows = dataclasses.replace(
-            rows, ranks=np.delete(rows.ranks, alone, axis=1), tests_of=np.delete(rows.tests_of, alone)
-        )
+        rows = replace(rows, ranks=np.delete(rows.ranks, alone, axis=1), tests_of=np.delete(rows.tests_of, alone))
         tests = views.tests(binarizer)
         partial = [
             views.views[j].column
             for j, (levels, _) in counts.items()
             if any((j, code) not in kept for code in levels.tolist())
         ]
-        views = dataclasses.replace(views, limits={Limit.FREQUENT: partial})
+        views = replace(views, limits={Limit.FREQUENT: partial})
         return tests, rows, why, self._scope_of(views, tests)
 
     def _scaled(self, given: ClassRows) -> tuple[Scaling, RankedRows, FloatArray]:
@@ -442,7 +414,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         if result.model is None:
             if result.status is Status.INFEASIBLE:
                 scope = self._scope(problem, result)
-                raise InfeasibleError(infeasible_text(problem, scope), dataclasses.replace(result, scope=scope))
+                raise InfeasibleError(infeasible_text(problem, scope), replace(result, scope=scope))
             if result.stats.stopped_by == "memory_limit":
                 raise MemoryLimitError(f"the {self.engine} engine found no diagram")
             raise_ended(result.stats.stopped_by)
@@ -450,14 +422,14 @@ class OptimalDiagramClassifier(ClassifierOverTests):
             raise TimeoutError(f"the {self.engine} engine found no diagram within the time limit: raise {more}")
         model = self._lifted(result.model, problem)
         require_as_reported(model, problem, result)
-        result = of_fewer_tests(dataclasses.replace(result, model=model), problem)
+        result = of_fewer_tests(replace(result, model=model), problem)
         if holds_least(model, problem):
             return result
         # By rounding, the weight of a split is slightly too small: solve again with a stricter limit. The first bound
         # stays valid, because it is about diagrams whose splits may be slightly lighter.
         cost = problem.problem.cost
         heavier = least_integer(least_weight_of_split(problem.constraints, cost), cost, surely=True)
-        sure = dataclasses.replace(problem, problem=dataclasses.replace(problem.problem, min_weight=heavier))
+        sure = replace(problem, problem=replace(problem.problem, min_weight=heavier))
         return bounded_by(result, self._solve(sure, left_after(result, limits), progress))
 
     def _engine(self) -> Callable[..., Result]:

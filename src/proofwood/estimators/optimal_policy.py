@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Collection, Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
 from functools import partial
 from typing import Any, Self
@@ -35,6 +36,7 @@ MOST_ACTIONS = 32
 
 
 @documented
+@dataclass(eq=False, repr=False)
 class OptimalPolicyTree(NumberLearner):
     """Decision tree of actions with provably the greatest total reward among all axis-aligned trees of its depth.
 
@@ -49,10 +51,7 @@ class OptimalPolicyTree(NumberLearner):
         Most tests on a path from the root to a leaf; 0 is a single leaf, which assigns one action to all rows.
     alpha : float in [0, 1], default 0.0
         Price of each leaf beyond the first, as a share of the reward that the best single action loses.
-    min_samples_leaf : int, default 1
-        Least number of rows per leaf, without weights.
-    min_weight_fraction_leaf : float in [0, 0.5], default 0.0
-        Least share of the total weight per leaf.
+    min_samples_leaf, min_weight_fraction_leaf : as in every tree
     budget : float in [0, 1], dict from action to such a share, or None
         At most this share of the training weight is given an action other than the first, or the actions of the dict.
         Prices of these actions find the tree and a bound for all trees within the budget; a gap that prices leave is
@@ -61,14 +60,11 @@ class OptimalPolicyTree(NumberLearner):
     min_samples_action : int, default 1
         An action that the tree gives at all is given to at least so many training rows, without weights; more than 1
         for at most five actions. As with a budget, a gap may be left.
-    min_samples_level : int or None, default None
-        Levels of a text column with fewer rows are pooled: they go to the same side at every test. None: 30, or a
-        fortieth of the rows if that is less. 1: no pooling.
+    min_samples_level : as in every tree
     max_gap : float in [0, 1), default 0
         The search may stop with a tree that is at most this far from the optimum, as a share of the reward that the
         best single action loses.
-    categorical_features, drop, missing_values, written_as : as in every learner
-    threshold_rule, unseen : as in every learner
+    categorical_features, drop, missing_values, written_as, threshold_rule, unseen : as in every learner
     time_limit, memory_limit, n_jobs : as in every learner
         A completed search with ``max_gap=0`` gives the same tree for any ``n_jobs``.
     callback, verbose : as in every learner
@@ -84,8 +80,7 @@ class OptimalPolicyTree(NumberLearner):
         A proved bound: no permitted tree, so none within the budget, has a greater mean reward, less the price of its
         leaves, also if the search was stopped.
     shares_ : (n_actions,) share of the training weight that each action is given
-    target_name_, n_features_in_, feature_names_in_, categories_ : as in every learner
-    schema_, hints_, validation_ : as in every learner
+    target_name_, n_features_in_, feature_names_in_, categories_, schema_, hints_, validation_ : as in every learner
     model_, result_, objective_ : as in every learner
         The objective is the lost reward: over the rows, the reward of the best action of the row less that of the
         assigned one, plus the price of the leaves.
@@ -109,57 +104,33 @@ class OptimalPolicyTree(NumberLearner):
     (1.0, 1.0)
     """
 
-    # fitted
-    actions_: npt.NDArray[Any]
-    value_: float
-    value_bound_: float
+    actions_: npt.NDArray[Any] = field(init=False)
+    value_: float = field(init=False)
+    value_bound_: float = field(init=False)
 
     _several_targets = True
 
-    def __init__(
-        self,
-        max_depth: int = 3,
-        *,
-        alpha: float = 0.0,
-        min_samples_leaf: int = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        budget: float | Mapping[Any, float] | None = None,
-        min_samples_action: int = 1,
-        min_samples_level: int | None = None,
-        max_gap: float = 0,
-        categorical_features: Any = None,
-        drop: Any = None,
-        missing_values: Any = None,
-        written_as: Mapping[Any, str | None] | None = None,
-        threshold_rule: str = "shortest",
-        unseen: str = "majority",
-        time_limit: float | None = 60.0,
-        memory_limit: int | str | None = None,
-        n_jobs: int | None = None,
-        callback: Progress | None = None,
-        verbose: int = 0,
-        checkpoint: str | os.PathLike[str] | None = None,
-    ) -> None:
-        self.max_depth = max_depth
-        self.alpha = alpha
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.budget = budget
-        self.min_samples_action = min_samples_action
-        self.min_samples_level = min_samples_level
-        self.max_gap = max_gap
-        self.categorical_features = categorical_features
-        self.drop = drop
-        self.missing_values = missing_values
-        self.written_as = written_as
-        self.threshold_rule = threshold_rule
-        self.unseen = unseen
-        self.time_limit = time_limit
-        self.memory_limit = memory_limit
-        self.n_jobs = n_jobs
-        self.callback = callback
-        self.verbose = verbose
-        self.checkpoint = checkpoint
+    max_depth: int = 3
+    _: KW_ONLY
+    alpha: float = 0.0
+    min_samples_leaf: int = 1
+    min_weight_fraction_leaf: float = 0.0
+    budget: float | Mapping[Any, float] | None = None
+    min_samples_action: int = 1
+    min_samples_level: int | None = None
+    max_gap: float = 0
+    categorical_features: Any = None
+    drop: Any = None
+    missing_values: Any = None
+    written_as: Mapping[Any, str | None] | None = None
+    threshold_rule: str = "shortest"
+    unseen: str = "majority"
+    time_limit: float | None = 60.0
+    memory_limit: int | str | None = None
+    n_jobs: int | None = None
+    callback: Progress | None = None
+    verbose: int = 0
+    checkpoint: str | os.PathLike[str] | None = None
 
     @documented
     def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
@@ -167,26 +138,13 @@ class OptimalPolicyTree(NumberLearner):
 
         Parameters
         ----------
-        X : (n_samples, n_features) an array, or a pandas or polars frame, of finite numbers, text, categories, dates or
-            times; values may be missing
+        X : as in every learner
         y : (n_samples, n_actions) reward of each action for each row; a frame names the actions. A list of names takes
             these columns out of the frame ``X``. A single column is what a treatment adds: action 0 is to do nothing,
             at reward 0, and action 1 is the treatment
-        sample_weight : (n_samples,) weight of each row, at least 0; rows of weight 0 are ignored
+        sample_weight : as in every learner
 
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            On parameters or data that cannot be used; the message says what to do.
-
-        Warns
-        -----
-        OptimalityWarning
-            If a limit or Ctrl-C ended the search before the proof. The estimator then has the best model found so far.
+        Returns, Raises, Warns : as in every fit
         """
         self._fit(X, y, sample_weight)
         return self

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ CRITERIA: Mapping[str, type[SumTarget]] = {
 
 
 @documented
+@dataclass(eq=False, repr=False)
 class OptimalTreeRegressor(RegressorMixin, NumberLearner):  # type: ignore[misc] # scikit-learn has no types
     r"""Decision tree of numbers with provably the least training error among all axis-aligned trees of its depth.
 
@@ -61,18 +63,11 @@ class OptimalTreeRegressor(RegressorMixin, NumberLearner):  # type: ignore[misc]
         hundredth of the squared error around the mean of all rows.
     max_leaf_nodes : int from 1 to 17, or None
         Most leaves of the tree, within its depth: it is optimal among all such trees.
-    min_samples_leaf : int, default 1
-        Least number of rows per leaf, without weights.
-    min_weight_fraction_leaf : float in [0, 0.5], default 0.0
-        Least share of the total weight per leaf.
-    min_samples_level : int or None, default None
-        Levels of a text column with fewer rows are pooled: they go to the same side at every test. None: 30, or a
-        fortieth of the rows if that is less. 1: no pooling.
+    min_samples_leaf, min_weight_fraction_leaf, min_samples_level : as in every tree
     max_gap : float in [0, 1), default 0
         The search may stop with a tree that is at most this far from the optimum, as a share of what a single leaf
         costs.
-    categorical_features, drop, missing_values, written_as : as in every learner
-    threshold_rule, unseen : as in every learner
+    categorical_features, drop, missing_values, written_as, threshold_rule, unseen : as in every learner
     time_limit, memory_limit, n_jobs : as in every learner
         A completed search with ``max_gap=0`` gives the same tree for any ``n_jobs``.
     callback, verbose : as in every learner
@@ -80,8 +75,7 @@ class OptimalTreeRegressor(RegressorMixin, NumberLearner):  # type: ignore[misc]
 
     Attributes
     ----------
-    target_name_, n_features_in_, feature_names_in_, categories_ : as in every learner
-    schema_, hints_, validation_ : as in every learner
+    target_name_, n_features_in_, feature_names_in_, categories_, schema_, hints_, validation_ : as in every learner
     model_, result_, objective_ : as in every learner
         The objective is the weighted squared error (or deviance) plus the price of the leaves.
     lower_bound_, gap_, status_, trace_, feature_importances_, tested_columns_, loaded_ : as in every learner
@@ -103,50 +97,27 @@ class OptimalTreeRegressor(RegressorMixin, NumberLearner):  # type: ignore[misc]
     True
     """
 
-    def __init__(
-        self,
-        max_depth: int = 3,
-        *,
-        criterion: str = "squared_error",
-        alpha: float = 0.0,
-        max_leaf_nodes: int | None = None,
-        min_samples_leaf: int = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        min_samples_level: int | None = None,
-        max_gap: float = 0,
-        categorical_features: Any = None,
-        drop: Any = None,
-        missing_values: Any = None,
-        written_as: Mapping[Any, str | None] | None = None,
-        threshold_rule: str = "shortest",
-        unseen: str = "majority",
-        time_limit: float | None = 60.0,
-        memory_limit: int | str | None = None,
-        n_jobs: int | None = None,
-        callback: Progress | None = None,
-        verbose: int = 0,
-        checkpoint: str | os.PathLike[str] | None = None,
-    ) -> None:
-        self.max_depth = max_depth
-        self.criterion = criterion
-        self.alpha = alpha
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.min_samples_level = min_samples_level
-        self.max_gap = max_gap
-        self.categorical_features = categorical_features
-        self.drop = drop
-        self.missing_values = missing_values
-        self.written_as = written_as
-        self.threshold_rule = threshold_rule
-        self.unseen = unseen
-        self.time_limit = time_limit
-        self.memory_limit = memory_limit
-        self.n_jobs = n_jobs
-        self.callback = callback
-        self.verbose = verbose
-        self.checkpoint = checkpoint
+    max_depth: int = 3
+    _: KW_ONLY
+    criterion: str = "squared_error"
+    alpha: float = 0.0
+    max_leaf_nodes: int | None = None
+    min_samples_leaf: int = 1
+    min_weight_fraction_leaf: float = 0.0
+    min_samples_level: int | None = None
+    max_gap: float = 0
+    categorical_features: Any = None
+    drop: Any = None
+    missing_values: Any = None
+    written_as: Mapping[Any, str | None] | None = None
+    threshold_rule: str = "shortest"
+    unseen: str = "majority"
+    time_limit: float | None = 60.0
+    memory_limit: int | str | None = None
+    n_jobs: int | None = None
+    callback: Progress | None = None
+    verbose: int = 0
+    checkpoint: str | os.PathLike[str] | None = None
 
     @property
     def _answers(self) -> None:

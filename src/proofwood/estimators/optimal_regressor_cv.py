@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -11,17 +12,17 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from proofwood.estimators.candidates import FittedCandidates
-from proofwood.estimators.chosen_tree import ChosenTree
+from proofwood.estimators.chosen_tree import ChosenNumberTree
 from proofwood.estimators.number_learner import numbers_of
 from proofwood.estimators.optimal_regressor import OptimalTreeRegressor
 from proofwood.estimators.shared_docs import documented
 from proofwood.estimators.validation import NumberFigures, Validation
-from proofwood.hints import Hint
-from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.model.node_table import FloatArray
 
 
 @documented
-class OptimalTreeRegressorCV(RegressorMixin, ChosenTree):  # type: ignore[misc] # scikit-learn has no types
+@dataclass(eq=False, repr=False)
+class OptimalTreeRegressorCV(RegressorMixin, ChosenNumberTree):  # type: ignore[misc] # scikit-learn has no types
     r"""Optimal tree of numbers whose depth, price of leaves and least rows per leaf are chosen by cross-validation.
 
     Each candidate is fitted on the training rows of every fold and scored on the rows that the fold holds out. The
@@ -33,8 +34,7 @@ class OptimalTreeRegressorCV(RegressorMixin, ChosenTree):  # type: ignore[misc] 
 
     Parameters
     ----------
-    max_depth : int or sequence of int, default (1, 2, 3)
-        Depths to try.
+    max_depth : as in every choice of a size
     criterion : as in :class:`OptimalTreeRegressor`
     alpha : float or sequence of float, default (0.0, 0.001, 0.002, 0.005, 0.01, 0.02)
         Prices of a leaf to try, as shares of what a single leaf costs. A tree that is optimal for two prices is optimal
@@ -44,22 +44,16 @@ class OptimalTreeRegressorCV(RegressorMixin, ChosenTree):  # type: ignore[misc] 
     cv : int, splitter or iterable of (train, test), default 5
         A number of folds, shuffled, or a splitter, as in scikit-learn. A number with ``groups`` keeps each group in one
         fold.
-    random_state : int or None, default 0
-        Seed of the shuffling.
+    random_state : as in every choice of a size
     scoring : str, function of (regressor, X, y), or None
         The score, as in scikit-learn; None means R², which compares the squared error on the held-out rows with that
         around their mean.
-    rule : {"one_se", "best"}, default "one_se"
-        ``"one_se"``: the fewest leaves with a mean score within one standard error of the best. ``"best"``: the best
-        mean score.
+    rule : as in every choice of a size
     min_weight_fraction_leaf, min_samples_level, max_gap : as in :class:`OptimalTreeRegressor`
-    categorical_features, drop, missing_values, written_as : as in every learner
-    threshold_rule, unseen : as in every learner
-    time_limit : float or None, default 60.0
-        Seconds for the whole fit: a quarter is reserved for the last fit, the rest is divided among the fits on folds.
+    categorical_features, drop, missing_values, written_as, threshold_rule, unseen : as in every learner
+    time_limit : as in every choice of a size
     memory_limit, n_jobs : as in every learner
-    verbose : int, default 0
-        1 shows a line for every candidate, then the progress of the last fit.
+    verbose : as in every choice of a size
 
     Attributes
     ----------
@@ -70,8 +64,7 @@ class OptimalTreeRegressorCV(RegressorMixin, ChosenTree):  # type: ignore[misc] 
     validation_ : Validation
         The score of the chosen candidate on held-out rows, and its errors, beside those of the mean. The saved tree
         keeps it.
-    target_name_, n_features_in_, feature_names_in_, categories_ : as in every learner
-    schema_, hints_ : as in every learner
+    target_name_, n_features_in_, feature_names_in_, categories_, schema_, hints_ : as in every learner
     model_, result_, objective_ : as in every learner
     lower_bound_, gap_, status_, trace_, feature_importances_, tested_columns_, loaded_ : as in every learner
         The proof is about the last fit, of the chosen size on all rows. The choice of the size is not proved.
@@ -90,54 +83,28 @@ class OptimalTreeRegressorCV(RegressorMixin, ChosenTree):  # type: ignore[misc] 
     (2, 4)
     """
 
-    _of_numbers = True
-
-    def __init__(
-        self,
-        max_depth: int | Sequence[int] = (1, 2, 3),
-        *,
-        criterion: str = "squared_error",
-        alpha: float | Sequence[float] = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02),
-        min_samples_leaf: int | str | Sequence[int | str] = 1,
-        cv: Any = 5,
-        random_state: int | None = 0,
-        scoring: Any = None,
-        rule: str = "one_se",
-        min_weight_fraction_leaf: float = 0.0,
-        min_samples_level: int | None = None,
-        max_gap: float = 0,
-        categorical_features: Any = None,
-        drop: Any = None,
-        missing_values: Any = None,
-        written_as: Mapping[Any, str | None] | None = None,
-        threshold_rule: str = "shortest",
-        unseen: str = "majority",
-        time_limit: float | None = 60.0,
-        memory_limit: int | str | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.max_depth = max_depth
-        self.criterion = criterion
-        self.alpha = alpha
-        self.min_samples_leaf = min_samples_leaf
-        self.cv = cv
-        self.random_state = random_state
-        self.scoring = scoring
-        self.rule = rule
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.min_samples_level = min_samples_level
-        self.max_gap = max_gap
-        self.categorical_features = categorical_features
-        self.drop = drop
-        self.missing_values = missing_values
-        self.written_as = written_as
-        self.threshold_rule = threshold_rule
-        self.unseen = unseen
-        self.time_limit = time_limit
-        self.memory_limit = memory_limit
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    max_depth: int | Sequence[int] = (1, 2, 3)
+    _: KW_ONLY
+    criterion: str = "squared_error"
+    alpha: float | Sequence[float] = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02)
+    min_samples_leaf: int | str | Sequence[int | str] = 1
+    cv: Any = 5
+    random_state: int | None = 0
+    scoring: Any = None
+    rule: str = "one_se"
+    min_weight_fraction_leaf: float = 0.0
+    min_samples_level: int | None = None
+    max_gap: float = 0
+    categorical_features: Any = None
+    drop: Any = None
+    missing_values: Any = None
+    written_as: Mapping[Any, str | None] | None = None
+    threshold_rule: str = "shortest"
+    unseen: str = "majority"
+    time_limit: float | None = 60.0
+    memory_limit: int | str | None = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     def _learner(self, **parameters: Any) -> OptimalTreeRegressor:
         return OptimalTreeRegressor(**parameters)
@@ -172,25 +139,4 @@ class OptimalTreeRegressorCV(RegressorMixin, ChosenTree):  # type: ignore[misc] 
         X, y : rows and their numbers, or the name of the column of numbers
         sample_weight : weight of each row
         """
-        return ChosenTree.score(self, X, y, sample_weight)
-
-    @property
-    def _answers(self) -> None:
-        return None
-
-    def _fit_text(self) -> str:
-        return str(self.best_estimator_._fit_text())
-
-    def _model_notes(self) -> list[Hint]:
-        return list(self.best_estimator_._model_notes())
-
-    def _coloured_rows(self, X: Any, y: Any, name: str) -> tuple[FloatArray, IntArray]:
-        rows, codes = self.best_estimator_._coloured_rows(X, y, name)
-        return rows, codes
-
-    def _rows_and_targets(self, X: Any, y: Any, name: str = "y") -> tuple[FloatArray, FloatArray]:
-        rows, targets = self.best_estimator_._rows_and_targets(X, y, name)
-        return rows, targets
-
-    def _new_targets(self, y: Any, n_rows: int, name: str) -> FloatArray:
-        return np.asarray(self.best_estimator_._new_targets(y, n_rows, name))
+        return ChosenNumberTree.score(self, X, y, sample_weight)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
 
 from proofwood.data.frames import as_frame, is_frame
 from proofwood.estimators.number_learner import (
@@ -20,7 +20,8 @@ from proofwood.estimators.number_learner import (
     signed,
 )
 from proofwood.estimators.shared_docs import documented
-from proofwood.estimators.survival_curves import Curve, Survival, brier_scores, concordance
+from proofwood.estimators.survival_answers import SurvivalAnswers
+from proofwood.estimators.survival_curves import Survival, concordance
 from proofwood.estimators.tree_learner import PosedTree
 from proofwood.exceptions import DataError
 from proofwood.language import gettext, number
@@ -32,7 +33,8 @@ from proofwood.show.colouring import leaf_codes, nearest_codes
 
 
 @documented
-class OptimalSurvivalTree(NumberLearner):
+@dataclass(eq=False, repr=False)
+class OptimalSurvivalTree(NumberLearner, SurvivalAnswers):
     """Decision tree of survival times with provably the least deviance among all axis-aligned trees of its depth.
 
     A row has a time, and whether the event happened then or the row was last seen (censored). The tree minimises the
@@ -47,18 +49,11 @@ class OptimalSurvivalTree(NumberLearner):
         Price of each leaf beyond the first, as a share of the deviance of a single leaf.
     max_leaf_nodes : int from 1 to 17, or None
         Most leaves of the tree, within its depth: it is optimal among all such trees.
-    min_samples_leaf : int, default 1
-        Least number of rows per leaf, without weights.
-    min_weight_fraction_leaf : float in [0, 0.5], default 0.0
-        Least share of the total weight per leaf.
-    min_samples_level : int or None, default None
-        Levels of a text column with fewer rows are pooled: they go to the same side at every test. None: 30, or a
-        fortieth of the rows if that is less. 1: no pooling.
+    min_samples_leaf, min_weight_fraction_leaf, min_samples_level : as in every tree
     max_gap : float in [0, 1), default 0
         The search may stop with a tree that is at most this far from the optimum, as a share of the deviance of a
         single leaf.
-    categorical_features, drop, missing_values, written_as : as in every learner
-    threshold_rule, unseen : as in every learner
+    categorical_features, drop, missing_values, written_as, threshold_rule, unseen : as in every learner
     time_limit, memory_limit, n_jobs : as in every learner
         A completed search with ``max_gap=0`` gives the same tree for any ``n_jobs``.
     callback, verbose : as in every learner
@@ -68,8 +63,7 @@ class OptimalSurvivalTree(NumberLearner):
     ----------
     unique_times_ : (n_times,) different times at which training rows had their event, ascending
     curves_ : dict from leaf of ``model_`` to its curves of survival and cumulative hazard
-    target_name_, n_features_in_, feature_names_in_, categories_ : as in every learner
-    schema_, hints_, validation_ : as in every learner
+    target_name_, n_features_in_, feature_names_in_, categories_, schema_, hints_, validation_ : as in every learner
     model_, result_, objective_ : as in every learner
         The objective is the weighted deviance plus the price of the leaves.
     lower_bound_, gap_, status_, trace_, feature_importances_, tested_columns_, loaded_ : as in every learner
@@ -89,60 +83,28 @@ class OptimalSurvivalTree(NumberLearner):
     array([0.077, 0.75 ])
     """
 
-    # fitted
-    unique_times_: FloatArray
-    curves_: dict[int, Survival]
-
-    _several_targets = True
     _predicts_means = False
 
-    def __init__(
-        self,
-        max_depth: int = 3,
-        *,
-        alpha: float = 0.0,
-        max_leaf_nodes: int | None = None,
-        min_samples_leaf: int = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        min_samples_level: int | None = None,
-        max_gap: float = 0,
-        categorical_features: Any = None,
-        drop: Any = None,
-        missing_values: Any = None,
-        written_as: Mapping[Any, str | None] | None = None,
-        threshold_rule: str = "shortest",
-        unseen: str = "majority",
-        time_limit: float | None = 60.0,
-        memory_limit: int | str | None = None,
-        n_jobs: int | None = None,
-        callback: Progress | None = None,
-        verbose: int = 0,
-        checkpoint: str | os.PathLike[str] | None = None,
-    ) -> None:
-        self.max_depth = max_depth
-        self.alpha = alpha
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.min_samples_level = min_samples_level
-        self.max_gap = max_gap
-        self.categorical_features = categorical_features
-        self.drop = drop
-        self.missing_values = missing_values
-        self.written_as = written_as
-        self.threshold_rule = threshold_rule
-        self.unseen = unseen
-        self.time_limit = time_limit
-        self.memory_limit = memory_limit
-        self.n_jobs = n_jobs
-        self.callback = callback
-        self.verbose = verbose
-        self.checkpoint = checkpoint
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = tags.target_tags.multi_output = tags.target_tags.positive_only = True
-        return tags
+    max_depth: int = 3
+    _: KW_ONLY
+    alpha: float = 0.0
+    max_leaf_nodes: int | None = None
+    min_samples_leaf: int = 1
+    min_weight_fraction_leaf: float = 0.0
+    min_samples_level: int | None = None
+    max_gap: float = 0
+    categorical_features: Any = None
+    drop: Any = None
+    missing_values: Any = None
+    written_as: Mapping[Any, str | None] | None = None
+    threshold_rule: str = "shortest"
+    unseen: str = "majority"
+    time_limit: float | None = 60.0
+    memory_limit: int | str | None = None
+    n_jobs: int | None = None
+    callback: Progress | None = None
+    verbose: int = 0
+    checkpoint: str | os.PathLike[str] | None = None
 
     @documented
     def fit(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> Self:
@@ -150,25 +112,12 @@ class OptimalSurvivalTree(NumberLearner):
 
         Parameters
         ----------
-        X : (n_samples, n_features) an array, or a pandas or polars frame, of finite numbers, text, categories, dates or
-            times; values may be missing
+        X : as in every learner
         y : (n_samples,) structured array of an event (boolean) and a time, as in scikit-survival; or a frame or array
             of two columns, event and time in any order; or the two names of columns of ``X``. Times are above 0
-        sample_weight : (n_samples,) weight of each row, at least 0; rows of weight 0 are ignored
+        sample_weight : as in every learner
 
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            On parameters or data that cannot be used; the message says what to do.
-
-        Warns
-        -----
-        OptimalityWarning
-            If a limit or Ctrl-C ended the search before the proof. The estimator then has the best model found so far.
+        Returns, Raises, Warns : as in every fit
         """
         self._fit(X, y, sample_weight)
         return self
@@ -220,10 +169,6 @@ class OptimalSurvivalTree(NumberLearner):
         times, events = given.targets[weights > 0].T
         self._concordance = concordance(times, events > 0, self._risk(leaf[weights > 0]))
 
-    def _risk(self, leaf: npt.NDArray[np.int64]) -> FloatArray:
-        assert self.model_.values is not None
-        return np.asarray(self.model_.values[leaf, 0])
-
     def _columns_to_save(self) -> dict[str, Any]:
         curves = {str(leaf): curve.to_dict() for leaf, curve in self.curves_.items()}
         known = {"curves": curves, "event_times": self.unique_times_.tolist(), "concordance": self._concordance}
@@ -238,42 +183,6 @@ class OptimalSurvivalTree(NumberLearner):
         self.unique_times_ = np.array(times, dtype=np.float64)
         self._concordance = float(str(share))
 
-    def predict(self, X: Any) -> FloatArray:
-        """(n_samples,) risk of each row: events per unit of time in its leaf, greater for an earlier event."""
-        check_is_fitted(self)
-        return np.asarray(self._values(X)[:, 0])
-
-    def predict_survival_function(self, X: Any, *, return_array: bool = False) -> Any:
-        """The curve of Kaplan and Meier of the leaf of each row.
-
-        Parameters
-        ----------
-        X : rows
-        return_array : whether to return (n_samples, n_times) shares that survive ``unique_times_`` instead of functions
-        """
-        return self._curves([curves.survival for curves in self._of_rows(X)], return_array)
-
-    def predict_cumulative_hazard_function(self, X: Any, *, return_array: bool = False) -> Any:
-        """The curve of Nelson and Aalen of the leaf of each row.
-
-        Parameters
-        ----------
-        X : rows
-        return_array : whether to return (n_samples, n_times) hazards up to ``unique_times_`` instead of functions
-        """
-        return self._curves([curves.hazard for curves in self._of_rows(X)], return_array)
-
-    def _of_rows(self, X: Any) -> list[Survival]:
-        check_is_fitted(self)
-        return [self.curves_[leaf] for leaf in self.apply(X).tolist()]
-
-    def _curves(self, curves: list[Curve], return_array: bool) -> Any:
-        if return_array:
-            return np.array([curve(self.unique_times_) for curve in curves]).reshape(len(curves), -1)
-        found = np.empty(len(curves), dtype=object)
-        found[:] = curves
-        return found
-
     def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
         """Harrell's concordance index: the share of comparable pairs of rows that the risk orders rightly.
 
@@ -286,39 +195,6 @@ class OptimalSurvivalTree(NumberLearner):
         kept = rows.real_weights > 0
         times, events = rows.targets[kept].T
         return concordance(times, events > 0, self._risk(evaluate.apply(self.model_, rows.columns[kept])))
-
-    def brier_score(self, X: Any, y: Any, times: npt.ArrayLike | None = None) -> FloatArray:
-        """(n_times,) mean squared error of foretold survival, rows weighted for censoring.
-
-        Parameters
-        ----------
-        X, y : as given to :meth:`fit`
-        times : ascending times; by default those of ``unique_times_`` before the last time of these rows
-        """
-        rows = self._read_again(X, y, None)
-        seen, events = rows.targets.T
-        given = self.unique_times_[self.unique_times_ < seen.max()] if times is None else times
-        at = np.asarray(given, dtype=np.float64).reshape(-1)
-        if np.any(np.diff(at) <= 0) or np.any(at >= seen.max()):
-            raise ValueError(f"times must ascend, and be before the last time of the rows, {seen.max():g}")
-        leaves = np.array(sorted(self.curves_))
-        group = np.searchsorted(leaves, evaluate.apply(self.model_, rows.columns))
-        foretold = np.array([self.curves_[node].survival(at) for node in leaves.tolist()])
-        return brier_scores(seen, events > 0, foretold, at, group)
-
-    def integrated_brier_score(self, X: Any, y: Any, times: npt.ArrayLike | None = None) -> float:
-        """The mean of :meth:`brier_score` over time, by the trapezoidal rule.
-
-        Parameters
-        ----------
-        X, y, times : as in :meth:`brier_score`; at least two times
-        """
-        scores = self.brier_score(X, y, times)
-        rows = self._read_again(X, y, None)
-        at = self.unique_times_[self.unique_times_ < rows.targets[:, 0].max()] if times is None else np.asarray(times)
-        if at.size < 2:
-            raise ValueError(f"there are {at.size} times: expected at least two")
-        return float(np.sum((scores[1:] + scores[:-1]) / 2 * np.diff(at)) / (at[-1] - at[0]))
 
     def _fit_text(self) -> str:
         table = self.model_

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
 
 from proofwood.estimators import survival_scores as scores
 from proofwood.estimators.candidates import FittedCandidates, FoldRows
-from proofwood.estimators.chosen_tree import ChosenTree
+from proofwood.estimators.chosen_tree import ChosenNumberTree
 from proofwood.estimators.folds import FOLDS, folds_of
 from proofwood.estimators.optimal_survival import OptimalSurvivalTree
 from proofwood.estimators.shared_docs import documented
-from proofwood.estimators.survival_curves import Survival, concordance
+from proofwood.estimators.survival_answers import SurvivalAnswers
+from proofwood.estimators.survival_curves import concordance
 from proofwood.estimators.validation import TimeFigures, Validation
-from proofwood.hints import Hint
 from proofwood.model.node_table import FloatArray, IntArray
 
 
 @documented
-class OptimalSurvivalTreeCV(ChosenTree):
+@dataclass(eq=False, repr=False)
+class OptimalSurvivalTreeCV(ChosenNumberTree, SurvivalAnswers):
     r"""Optimal tree of survival times whose depth, price of leaves and least rows per leaf are chosen by folds.
 
     Each candidate is fitted on the training rows of every fold and scored on the rows that the fold holds out. The
@@ -34,8 +35,7 @@ class OptimalSurvivalTreeCV(ChosenTree):
 
     Parameters
     ----------
-    max_depth : int or sequence of int, default (1, 2, 3)
-        Depths to try.
+    max_depth : as in every choice of a size
     alpha : float or sequence of float, default (0.0, 0.002, 0.005, 0.01, 0.02, 0.05)
         Prices of a leaf to try, as shares of the deviance of a single leaf. A tree that is optimal for two prices is
         optimal for all prices between them, which then need no fit.
@@ -44,24 +44,18 @@ class OptimalSurvivalTreeCV(ChosenTree):
     cv : int, splitter or iterable of (train, test), default 5
         A number of folds, shuffled, with equal shares of events; or a splitter, as in scikit-learn. A number with
         ``groups`` keeps each group in one fold.
-    random_state : int or None, default 0
-        Seed of the shuffling.
+    random_state : as in every choice of a size
     scoring : {"concordance", "deviance", "neg_integrated_brier_score"}, function of (tree, X, y), or None
         The score. ``"concordance"``, which None means: the share of comparable pairs of rows that the tree orders
         rightly. ``"deviance"``: the share of the deviance of one rate for all, that of the training rows, which is
         avoided; a leaf without events counts there as if its rate were that of all n training rows, divided by 2 n.
         ``"neg_integrated_brier_score"``: the squared error of the curves over time, times -1.
-    rule : {"one_se", "best"}, default "one_se"
-        ``"one_se"``: the fewest leaves with a mean score within one standard error of the best. ``"best"``: the best
-        mean score.
+    rule : as in every choice of a size
     min_weight_fraction_leaf, min_samples_level, max_gap : as in :class:`OptimalSurvivalTree`
-    categorical_features, drop, missing_values, written_as : as in every learner
-    threshold_rule, unseen : as in every learner
-    time_limit : float or None, default 60.0
-        Seconds for the whole fit: a quarter is reserved for the last fit, the rest is divided among the fits on folds.
+    categorical_features, drop, missing_values, written_as, threshold_rule, unseen : as in every learner
+    time_limit : as in every choice of a size
     memory_limit, n_jobs : as in every learner
-    verbose : int, default 0
-        1 shows a line for every candidate, then the progress of the last fit.
+    verbose : as in every choice of a size
 
     Attributes
     ----------
@@ -73,8 +67,7 @@ class OptimalSurvivalTreeCV(ChosenTree):
         The score of the chosen candidate on held-out rows, with its concordance and deviance there. The saved tree
         keeps it.
     unique_times_, curves_ : as in :class:`OptimalSurvivalTree`
-    target_name_, n_features_in_, feature_names_in_, categories_ : as in every learner
-    schema_, hints_ : as in every learner
+    target_name_, n_features_in_, feature_names_in_, categories_, schema_, hints_ : as in every learner
     model_, result_, objective_ : as in every learner
     lower_bound_, gap_, status_, trace_, feature_importances_, tested_columns_, loaded_ : as in every learner
         The proof is about the last fit, of the chosen size on all rows. The choice of the size is not proved.
@@ -95,62 +88,27 @@ class OptimalSurvivalTreeCV(ChosenTree):
     2
     """
 
-    # fitted
-    unique_times_: FloatArray
-    curves_: dict[int, Survival]
-
-    _several_targets = True
-    _of_numbers = True
-
-    def __init__(
-        self,
-        max_depth: int | Sequence[int] = (1, 2, 3),
-        *,
-        alpha: float | Sequence[float] = (0.0, 0.002, 0.005, 0.01, 0.02, 0.05),
-        min_samples_leaf: int | str | Sequence[int | str] = "auto",
-        cv: Any = 5,
-        random_state: int | None = 0,
-        scoring: Any = None,
-        rule: str = "one_se",
-        min_weight_fraction_leaf: float = 0.0,
-        min_samples_level: int | None = None,
-        max_gap: float = 0,
-        categorical_features: Any = None,
-        drop: Any = None,
-        missing_values: Any = None,
-        written_as: Mapping[Any, str | None] | None = None,
-        threshold_rule: str = "shortest",
-        unseen: str = "majority",
-        time_limit: float | None = 60.0,
-        memory_limit: int | str | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.max_depth = max_depth
-        self.alpha = alpha
-        self.min_samples_leaf = min_samples_leaf
-        self.cv = cv
-        self.random_state = random_state
-        self.scoring = scoring
-        self.rule = rule
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.min_samples_level = min_samples_level
-        self.max_gap = max_gap
-        self.categorical_features = categorical_features
-        self.drop = drop
-        self.missing_values = missing_values
-        self.written_as = written_as
-        self.threshold_rule = threshold_rule
-        self.unseen = unseen
-        self.time_limit = time_limit
-        self.memory_limit = memory_limit
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = tags.target_tags.multi_output = tags.target_tags.positive_only = True
-        return tags
+    max_depth: int | Sequence[int] = (1, 2, 3)
+    _: KW_ONLY
+    alpha: float | Sequence[float] = (0.0, 0.002, 0.005, 0.01, 0.02, 0.05)
+    min_samples_leaf: int | str | Sequence[int | str] = "auto"
+    cv: Any = 5
+    random_state: int | None = 0
+    scoring: Any = None
+    rule: str = "one_se"
+    min_weight_fraction_leaf: float = 0.0
+    min_samples_level: int | None = None
+    max_gap: float = 0
+    categorical_features: Any = None
+    drop: Any = None
+    missing_values: Any = None
+    written_as: Mapping[Any, str | None] | None = None
+    threshold_rule: str = "shortest"
+    unseen: str = "majority"
+    time_limit: float | None = 60.0
+    memory_limit: int | str | None = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     def _learner(self, **parameters: Any) -> OptimalSurvivalTree:
         return OptimalSurvivalTree(**parameters)
@@ -188,93 +146,6 @@ class OptimalSurvivalTreeCV(ChosenTree):
 
     def _score_name(self) -> str:
         return scores.name_of(self.scoring)
-
-    # --------------------------------------------------------------------------------------------- asked of the tree
-
-    def predict(self, X: Any) -> FloatArray:
-        """(n_samples,) risk of each row: events per unit of time in its leaf, greater for an earlier event."""
-        check_is_fitted(self)
-        return np.asarray(self.best_estimator_.predict(X))
-
-    def predict_survival_function(self, X: Any, *, return_array: bool = False) -> Any:
-        """The curve of Kaplan and Meier of the leaf of each row: as for :class:`OptimalSurvivalTree`.
-
-        Parameters
-        ----------
-        X : rows
-        return_array : whether to return (n_samples, n_times) shares that survive ``unique_times_`` instead of functions
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.predict_survival_function(X, return_array=return_array)
-
-    def predict_cumulative_hazard_function(self, X: Any, *, return_array: bool = False) -> Any:
-        """The curve of Nelson and Aalen of the leaf of each row: as for :class:`OptimalSurvivalTree`.
-
-        Parameters
-        ----------
-        X : rows
-        return_array : whether to return (n_samples, n_times) hazards up to ``unique_times_`` instead of functions
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.predict_cumulative_hazard_function(X, return_array=return_array)
-
-    def brier_score(self, X: Any, y: Any, times: npt.ArrayLike | None = None) -> FloatArray:
-        """(n_times,) mean squared error of foretold survival: as for :class:`OptimalSurvivalTree`.
-
-        Parameters
-        ----------
-        X, y : as given to :meth:`fit`
-        times : ascending times; by default those of ``unique_times_`` before the last time of these rows
-        """
-        check_is_fitted(self)
-        return np.asarray(self.best_estimator_.brier_score(X, y, times))
-
-    def integrated_brier_score(self, X: Any, y: Any, times: npt.ArrayLike | None = None) -> float:
-        """The mean of :meth:`brier_score` over time, by the trapezoidal rule.
-
-        Parameters
-        ----------
-        X, y, times : as in :meth:`brier_score`; at least two times
-        """
-        check_is_fitted(self)
-        return float(self.best_estimator_.integrated_brier_score(X, y, times))
-
-    def score(self, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:
-        """The score of the tree on rows ``X`` with times ``y``, as defined by ``scoring``.
-
-        Parameters
-        ----------
-        X, y : as given to :meth:`fit`
-        sample_weight : weight of each row
-        """
-        return ChosenTree.score(self, X, y, sample_weight)
-
-    @property
-    def _answers(self) -> None:
-        return None
-
-    def _fit_text(self) -> str:
-        return str(self.best_estimator_._fit_text())
-
-    def _answers_in_words(self) -> Mapping[int, str]:
-        return dict(self.best_estimator_._answers_in_words())
-
-    def _loss_in_words(self) -> str:
-        return str(self.best_estimator_._loss_in_words())
-
-    def _model_notes(self) -> list[Hint]:
-        return list(self.best_estimator_._model_notes())
-
-    def _coloured_rows(self, X: Any, y: Any, name: str) -> tuple[FloatArray, IntArray]:
-        rows, codes = self.best_estimator_._coloured_rows(X, y, name)
-        return rows, codes
-
-    def _rows_and_targets(self, X: Any, y: Any, name: str = "y") -> tuple[FloatArray, FloatArray]:
-        rows, targets = self.best_estimator_._rows_and_targets(X, y, name)
-        return rows, targets
-
-    def _new_targets(self, y: Any, n_rows: int, name: str) -> FloatArray:
-        return np.asarray(self.best_estimator_._new_targets(y, n_rows, name))
 
 
 def folds_of_times(

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, Self
@@ -68,6 +68,7 @@ CRITERIA = ("errors", "balanced_accuracy", *SHARES, *RATIOS)
 
 
 @documented
+@dataclass(eq=False, repr=False)
 class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], ProvedClassifier):
     r"""Decision tree with provably the fewest training errors among all axis-aligned trees of its depth.
 
@@ -112,10 +113,7 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
         depth is not limited, and ``alpha`` may be 0. For criteria of errors, without costs; of a text column, sets of
         levels are candidates as for leaves with a minimum. :func:`optimal_tree_path` finds the best tree of every
         number of leaves at once. With several threads, which of equally good trees is found may differ.
-    min_samples_leaf : int, default 1
-        Least number of rows per leaf, without weights.
-    min_weight_fraction_leaf : float in [0, 0.5], default 0.0
-        Least share of the total weight per leaf.
+    min_samples_leaf, min_weight_fraction_leaf : as in every tree
     min_samples_level : int or None, default None
         Levels of a text column with fewer rows are pooled: they go to the same side at every test, because the class
         shares of few rows are mostly noise. None: 30, or a fortieth of the rows if that is less. 1: no pooling.
@@ -134,8 +132,7 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
         in [0, 1) a share of the total weight; with costs, log loss and Gini only a share, of what a single leaf costs.
         With 0 the search goes on until the optimum is proved. With F measure and Jaccard index a difference of these.
     categorical_features, drop, missing_values, written_as, bands : as in every learner
-    threshold_rule, unseen, class_weight : as in every learner
-    time_limit, memory_limit, n_jobs : as in every learner
+    threshold_rule, unseen, class_weight, time_limit, memory_limit, n_jobs : as in every learner
         A completed search with ``max_gap=0`` gives the same tree for any ``n_jobs``.
     callback, verbose : as in every learner
     checkpoint : as in every search that can go on
@@ -170,64 +167,34 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
     6
     """
 
-    def __init__(
-        self,
-        max_depth: int | None = 3,
-        *,
-        criterion: str = "errors",
-        beta: float | None = None,
-        pos_label: Any = None,
-        cost_matrix: Any = None,
-        alpha: float = 0.0,
-        max_leaf_nodes: int | None = None,
-        min_samples_leaf: int = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        min_samples_level: int | None = None,
-        monotonic_cst: Any = None,
-        constraints: Any = (),
-        max_gap: float = 0,
-        categorical_features: Any = None,
-        drop: Any = None,
-        missing_values: Any = None,
-        written_as: Mapping[Any, str | None] | None = None,
-        bands: Any = None,
-        threshold_rule: str = "shortest",
-        unseen: str = "majority",
-        class_weight: str | Mapping[Any, float] | None = None,
-        time_limit: float | None = 60.0,
-        memory_limit: int | str | None = None,
-        n_jobs: int | None = None,
-        callback: Progress | None = None,
-        verbose: int = 0,
-        checkpoint: str | os.PathLike[str] | None = None,
-    ) -> None:
-        self.max_depth = max_depth
-        self.criterion = criterion
-        self.beta = beta
-        self.pos_label = pos_label
-        self.cost_matrix = cost_matrix
-        self.alpha = alpha
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.min_samples_level = min_samples_level
-        self.monotonic_cst = monotonic_cst
-        self.constraints = constraints
-        self.max_gap = max_gap
-        self.categorical_features = categorical_features
-        self.drop = drop
-        self.missing_values = missing_values
-        self.written_as = written_as
-        self.bands = bands
-        self.threshold_rule = threshold_rule
-        self.unseen = unseen
-        self.class_weight = class_weight
-        self.time_limit = time_limit
-        self.memory_limit = memory_limit
-        self.n_jobs = n_jobs
-        self.callback = callback
-        self.verbose = verbose
-        self.checkpoint = checkpoint
+    max_depth: int | None = 3
+    _: KW_ONLY
+    criterion: str = "errors"
+    beta: float | None = None
+    pos_label: Any = None
+    cost_matrix: Any = None
+    alpha: float = 0.0
+    max_leaf_nodes: int | None = None
+    min_samples_leaf: int = 1
+    min_weight_fraction_leaf: float = 0.0
+    min_samples_level: int | None = None
+    monotonic_cst: Any = None
+    constraints: Any = ()
+    max_gap: float = 0
+    categorical_features: Any = None
+    drop: Any = None
+    missing_values: Any = None
+    written_as: Mapping[Any, str | None] | None = None
+    bands: Any = None
+    threshold_rule: str = "shortest"
+    unseen: str = "majority"
+    class_weight: str | Mapping[Any, float] | None = None
+    time_limit: float | None = 60.0
+    memory_limit: int | str | None = None
+    n_jobs: int | None = None
+    callback: Progress | None = None
+    verbose: int = 0
+    checkpoint: str | os.PathLike[str] | None = None
 
     @documented
     def fit(
@@ -243,26 +210,12 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
 
         Parameters
         ----------
-        X : (n_samples, n_features) an array, or a pandas or polars frame, of finite numbers, text, categories, dates or
-            times; values may be missing
-        y, sample_weight : as in every learner
+        X, y, sample_weight : as in every learner
         costs : (n_samples, n_classes) what each class costs for each row, in the order of the sorted labels; replaces
             ``cost_matrix``
         sensitive_features : (n_samples,) group of each row, for ``constraints``; it need not be a column of ``X``
 
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            On parameters or data that cannot be used; the message says what to do.
-
-        Warns
-        -----
-        OptimalityWarning
-            If a limit or Ctrl-C ended the search before the proof. The estimator then has the best model found so far.
+        Returns, Raises, Warns : as in every fit
         """
         groups = compared_groups(self.constraints, X, sensitive_features)
         with self._given(costs):

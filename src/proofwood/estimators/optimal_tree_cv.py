@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -32,6 +33,7 @@ PRICES = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02)
 
 
 @documented
+@dataclass(eq=False, repr=False)
 class OptimalTreeCV(TreeQuestions, FairTrees, ChosenTree, FittedClassifier):
     r"""Optimal tree whose depth, price of leaves, number of leaves and least rows per leaf cross-validation chooses.
 
@@ -50,8 +52,7 @@ class OptimalTreeCV(TreeQuestions, FairTrees, ChosenTree, FittedClassifier):
 
     Parameters
     ----------
-    max_depth : int or sequence of int, default (1, 2, 3)
-        Depths to try.
+    max_depth : as in every choice of a size
     alpha : float or sequence of float, default (0.0, 0.001, 0.002, 0.005, 0.01, 0.02)
         Prices of a leaf to try, as shares of the total weight. With F measures and the Jaccard index, where leaves have
         no price, the default is 0 alone.
@@ -63,27 +64,21 @@ class OptimalTreeCV(TreeQuestions, FairTrees, ChosenTree, FittedClassifier):
     cv : int, splitter or iterable of (train, test), default 5
         A number of folds, shuffled and with equal shares of the classes, or a splitter, as in scikit-learn. A number
         with ``groups`` keeps each group in one fold.
-    random_state : int or None, default 0
-        Seed of the shuffling.
+    random_state : as in every choice of a size
     scoring : str, function of (classifier, X, y), or None
         The score, as in scikit-learn. If a class has few rows, ``"balanced_accuracy"`` or ``"roc_auc"`` is more
         informative than the accuracy. None means what ``criterion`` measures: the accuracy; balanced accuracy, F
         measure, Jaccard index or log loss; with a ``cost_matrix``, the mean cost of a row, below 0. With ``"gini"`` it
         means the accuracy.
-    rule : {"one_se", "best"}, default "one_se"
-        ``"one_se"``: the fewest leaves with a mean score within one standard error of the best. ``"best"``: the best
-        mean score.
-    criterion, beta, pos_label, cost_matrix : as in :class:`OptimalTreeClassifier`
-    monotonic_cst, constraints : as in :class:`OptimalTreeClassifier`
+    rule : as in every choice of a size
+    criterion, beta, pos_label, cost_matrix, monotonic_cst, constraints : as in :class:`OptimalTreeClassifier`
         All candidates keep the order, and meet the constraints on the training rows of each fold.
     min_weight_fraction_leaf, min_samples_level, max_gap : as in :class:`OptimalTreeClassifier`
     categorical_features, drop, missing_values, written_as, bands : as in every learner
     threshold_rule, unseen, class_weight : as in every learner
-    time_limit : float or None, default 60.0
-        Seconds for the whole fit: a quarter is reserved for the last fit, the rest is divided among the fits on folds.
+    time_limit : as in every choice of a size
     memory_limit, n_jobs : as in every learner
-    verbose : int, default 0
-        1 shows a line for every candidate, then the progress of the last fit.
+    verbose : as in every choice of a size
 
     Attributes
     ----------
@@ -128,68 +123,36 @@ class OptimalTreeCV(TreeQuestions, FairTrees, ChosenTree, FittedClassifier):
     (2, 3)
     """
 
-    def __init__(
-        self,
-        max_depth: int | Sequence[int] = (1, 2, 3),
-        *,
-        criterion: str = "errors",
-        beta: float | None = None,
-        pos_label: Any = None,
-        cost_matrix: Any = None,
-        alpha: float | Sequence[float] = PRICES,
-        max_leaf_nodes: int | Sequence[int | None] | None = None,
-        min_samples_leaf: int | str | Sequence[int | str] = 1,
-        monotonic_cst: Any = None,
-        constraints: Any = (),
-        cv: Any = 5,
-        random_state: int | None = 0,
-        scoring: Any = None,
-        rule: str = "one_se",
-        min_weight_fraction_leaf: float = 0.0,
-        min_samples_level: int | None = None,
-        max_gap: float = 0,
-        categorical_features: Any = None,
-        drop: Any = None,
-        missing_values: Any = None,
-        written_as: Mapping[Any, str | None] | None = None,
-        bands: Any = None,
-        threshold_rule: str = "shortest",
-        unseen: str = "majority",
-        class_weight: str | Mapping[Any, float] | None = None,
-        time_limit: float | None = 60.0,
-        memory_limit: int | str | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.max_depth = max_depth
-        self.criterion = criterion
-        self.beta = beta
-        self.pos_label = pos_label
-        self.cost_matrix = cost_matrix
-        self.alpha = alpha
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.monotonic_cst = monotonic_cst
-        self.constraints = constraints
-        self.cv = cv
-        self.random_state = random_state
-        self.scoring = scoring
-        self.rule = rule
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.min_samples_level = min_samples_level
-        self.max_gap = max_gap
-        self.categorical_features = categorical_features
-        self.drop = drop
-        self.missing_values = missing_values
-        self.written_as = written_as
-        self.bands = bands
-        self.threshold_rule = threshold_rule
-        self.unseen = unseen
-        self.class_weight = class_weight
-        self.time_limit = time_limit
-        self.memory_limit = memory_limit
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    max_depth: int | Sequence[int] = (1, 2, 3)
+    _: KW_ONLY
+    criterion: str = "errors"
+    beta: float | None = None
+    pos_label: Any = None
+    cost_matrix: Any = None
+    alpha: float | Sequence[float] = PRICES
+    max_leaf_nodes: int | Sequence[int | None] | None = None
+    min_samples_leaf: int | str | Sequence[int | str] = 1
+    monotonic_cst: Any = None
+    constraints: Any = ()
+    cv: Any = 5
+    random_state: int | None = 0
+    scoring: Any = None
+    rule: str = "one_se"
+    min_weight_fraction_leaf: float = 0.0
+    min_samples_level: int | None = None
+    max_gap: float = 0
+    categorical_features: Any = None
+    drop: Any = None
+    missing_values: Any = None
+    written_as: Mapping[Any, str | None] | None = None
+    bands: Any = None
+    threshold_rule: str = "shortest"
+    unseen: str = "majority"
+    class_weight: str | Mapping[Any, float] | None = None
+    time_limit: float | None = 60.0
+    memory_limit: int | str | None = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     @documented
     def fit(
@@ -205,9 +168,7 @@ class OptimalTreeCV(TreeQuestions, FairTrees, ChosenTree, FittedClassifier):
 
         Parameters
         ----------
-        X : (n_samples, n_features) an array, or a pandas or polars frame, of finite numbers, text, categories, dates or
-            times; values may be missing
-        y, sample_weight : as in every learner
+        X, y, sample_weight : as in every learner
         groups : (n_samples,) group of each row; no fold divides a group
         sensitive_features : (n_samples,) group of each row, for ``constraints``; it need not be a column of ``X``
 

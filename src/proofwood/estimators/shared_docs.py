@@ -10,6 +10,9 @@ Documented = TypeVar("Documented")
 
 SHARED = {
     # of fit
+    "X": """\
+X : (n_samples, n_features) an array, or a pandas or polars frame, of finite numbers, text, categories, dates or
+    times; values may be missing""",
     "y": """y : (n_samples,) labels of any type that can be sorted""",
     "sample_weight": """\
 sample_weight : (n_samples,) weight of each row, at least 0; rows of weight 0 are ignored""",
@@ -132,6 +135,60 @@ loaded_ : bool
 """Entries of docstrings, by the name of the parameter or attribute."""
 
 
+FITS = {
+    "Returns": """\
+Returns
+-------
+self
+""",
+    "Raises": """\
+Raises
+------
+ValueError
+    On parameters or data that cannot be used; the message says what to do.
+""",
+    "Warns": """\
+Warns
+-----
+OptimalityWarning
+    If a limit or Ctrl-C ended the search before the proof. The estimator then has the best model found so far.""",
+}
+"""Sections of the docstrings of ``fit``."""
+
+TREES = {
+    "min_samples_leaf": """\
+min_samples_leaf : int, default 1
+    Least number of rows per leaf, without weights.""",
+    "min_weight_fraction_leaf": """\
+min_weight_fraction_leaf : float in [0, 0.5], default 0.0
+    Least share of the total weight per leaf.""",
+    "min_samples_level": """\
+min_samples_level : int or None, default None
+    Levels of a text column with fewer rows are pooled: they go to the same side at every test. None: 30, or a
+    fortieth of the rows if that is less. 1: no pooling.""",
+}
+"""Entries of docstrings for the learners of trees."""
+
+CHOICES = {
+    "max_depth": """\
+max_depth : int or sequence of int, default (1, 2, 3)
+    Depths to try.""",
+    "random_state": """\
+random_state : int or None, default 0
+    Seed of the shuffling.""",
+    "rule": """\
+rule : {"one_se", "best"}, default "one_se"
+    ``"one_se"``: the fewest leaves with a mean score within one standard error of the best. ``"best"``: the best
+    mean score.""",
+    "time_limit": """\
+time_limit : float or None, default 60.0
+    Seconds for the whole fit: a quarter is reserved for the last fit, the rest is divided among the fits on folds.""",
+    "verbose": """\
+verbose : int, default 0
+    1 shows a line for every candidate, then the progress of the last fit.""",
+}
+"""Entries of docstrings for the learners whose size is chosen by cross-validation."""
+
 DIAGRAMS = {
     "time_limit": """\
 time_limit : float, "auto" or None, default "auto"
@@ -169,8 +226,20 @@ penalty : float from 0, or None
 """Entries of docstrings for the constraints that compare groups."""
 
 
+PHRASES = (
+    (SHARED, "as in every learner"),
+    (FITS, "as in every fit"),
+    (TREES, "as in every tree"),
+    (CHOICES, "as in every choice of a size"),
+    (DIAGRAMS, "as in every diagram"),
+    (RESUMED, "as in every search that can go on"),
+    (FAIRNESS, "as in every constraint on rates"),
+)
+"""Entries with the phrase that stands for them."""
+
+
 def documented(thing: Documented) -> Documented:
     """Decorator: replace each line "names : as in every learner" (or similar) of a docstring by the shared entries."""
-    filled_in(thing, FAIRNESS, "as in every constraint on rates")
-    filled_in(thing, RESUMED, "as in every search that can go on")
-    return filled_in(filled_in(thing, SHARED, "as in every learner"), DIAGRAMS, "as in every diagram")
+    for entries, phrase in PHRASES:
+        filled_in(thing, entries, phrase)
+    return thing

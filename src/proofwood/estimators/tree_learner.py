@@ -48,7 +48,7 @@ MOST_EXACT = 2.0**50
 class TreeLearner(ProvedLearner[Rows]):
     """A learner of the tree of least cost within a depth: all but what its target is.
 
-    Subclasses store the parameters below in ``__init__``.
+    Subclasses have the parameters below as fields.
     """
 
     max_depth: int | None

@@ -31,6 +31,7 @@ from proofwood.estimators.optimal_regressor import CRITERIA as NUMBERS
 from proofwood.estimators.optimal_regressor import OptimalTreeRegressor
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
 from proofwood.estimators.parameters import seconds_of
+from proofwood.estimators.shared_docs import documented
 from proofwood.estimators.tree_learner import PosedTree, TreeLearner
 from proofwood.exceptions import DataWarning, OptimalityWarning
 from proofwood.hints import parameter
@@ -260,6 +261,7 @@ class TreePath:
         return "wrong held-out rows" if hasattr(self._learner, "classes_") else "1 - R² on held-out rows"
 
 
+@documented
 def optimal_tree_path(
     X: Any,
     y: Any,
@@ -302,11 +304,8 @@ def optimal_tree_path(
     groups : (n_samples,) group of each row; no fold divides a group
     random_state : int or None, default 0
         Seed of the shuffling of folds.
-    min_samples_leaf : int, default 1
-        Least number of rows per leaf, without weights.
-    min_weight_fraction_leaf : float in [0, 0.5], default 0.0
-        Least share of the total weight per leaf.
-    sample_weight : (n_samples,) weight of each row, at least 0; rows of weight 0 are ignored
+    min_samples_leaf, min_weight_fraction_leaf : as in every tree
+    sample_weight : as in every learner
     class_weight : dict from label to weight, "balanced" or None
         Factor for the weight of each row of a class; of classes only.
     categorical_features, drop, missing_values : as in :class:`OptimalTreeClassifier`

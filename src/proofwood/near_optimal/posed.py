@@ -20,6 +20,7 @@ from proofwood.engines.trees import solve
 from proofwood.engines.trees.near import DEEPEST, NearTrees
 from proofwood.estimators.base import fit_within
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
+from proofwood.estimators.shared_docs import documented
 from proofwood.exceptions import DataWarning, OptimalityWarning
 from proofwood.hints import parameter
 from proofwood.near_optimal.tree import Source
@@ -29,6 +30,7 @@ from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits, Status
 
 
+@documented
 def near_optimal_trees(
     X: Any,
     y: Any,
@@ -62,8 +64,7 @@ def near_optimal_trees(
 
     Parameters
     ----------
-    X : (n_samples, n_features) an array, or a pandas or polars frame, of finite numbers, text, categories, dates or
-        times; values may be missing
+    X : as in every learner
     y : (n_samples,) labels of any type that can be sorted
     max_depth : int from 0 to 3, default 3
         Most tests on a path from the root to a leaf.
@@ -72,11 +73,8 @@ def near_optimal_trees(
     slack : int or float, default 3
         How much more than the best tree a tree may cost: an int is a number of errors, a float in [0, 1) a share of the
         total weight.
-    min_samples_leaf : int, default 1
-        Least number of rows per leaf, without weights.
-    min_weight_fraction_leaf : float in [0, 0.5], default 0.0
-        Least share of the total weight per leaf.
-    sample_weight : (n_samples,) weight of each row, at least 0; rows of weight 0 are ignored
+    min_samples_leaf, min_weight_fraction_leaf : as in every tree
+    sample_weight : as in every learner
     class_weight : dict from label to weight, "balanced" or None
         Factor for the weight of each row of a class.
     min_samples_level, categorical_features : as in :class:`OptimalTreeClassifier`

@@ -74,8 +74,29 @@ class Flip:
         *,
         time_limit: float | None = 60.0,
     ) -> tuple[Flip, ...]:
-        """What it costs at least to decide some rows otherwise; see :meth:`OptimalTreeClassifier.flip_cost`."""
-        return flip_costs(model, rows, X, y, sample_weight, time_limit=time_limit)
+        """What it costs at least to decide some rows otherwise.
+
+        Parameters
+        ----------
+        model : fitted tree
+        rows, X, y, sample_weight, time_limit : as in :meth:`OptimalTreeClassifier.flip_cost`, which says what it raises
+        """
+        seconds = arguments.seconds(time_limit)
+        require_errors(model, "flip_cost")
+        if model.min_weight_fraction_leaf:
+            raise ValueError(
+                "flip_cost forces a row by its weight, which min_weight_fraction_leaf counts: fit without it"
+            )
+        given = rows_of_fit(model, X, y, sample_weight)
+        asked = model._rows(rows)
+        posed = model._problem(given)
+        if posed.problem.rounding is not None:
+            raise ValueError(
+                "the weights have too many digits for exact sums in 64 bits, so that no row can be forced: round them"
+            )
+        clock = Clock(Limits(seconds, jobs_of(model.n_jobs)))
+        fit = _Fit(model, given, posed)
+        return tuple(fit.flip(place, row, clock.part(asked.shape[0] - place)) for place, row in enumerate(asked))
 
     def __str__(self) -> str:
         told = {
@@ -98,45 +119,6 @@ class Flip:
             bound=number(figure(self.lower_bound)),
             **told,
         )
-
-
-def flip_costs(
-    model: OptimalTreeClassifier,
-    rows: Any,
-    X: Any,
-    y: Any,
-    sample_weight: npt.ArrayLike | None = None,
-    *,
-    time_limit: float | None = 60.0,
-) -> tuple[Flip, ...]:
-    """What it costs at least to decide each of some rows otherwise.
-
-    Parameters
-    ----------
-    model : fitted tree
-    rows : rows to ask about, of training or new ones
-    X, y, sample_weight : as given to ``fit``
-    time_limit : seconds for all rows together; None for no limit
-
-    Raises
-    ------
-    ValueError
-        If the tree was not learned from errors, the rows are not those of the fit, or a row cannot be asked about.
-    """
-    seconds = arguments.seconds(time_limit)
-    require_errors(model, "flip_cost")
-    if model.min_weight_fraction_leaf:
-        raise ValueError("flip_cost forces a row by its weight, which min_weight_fraction_leaf counts: fit without it")
-    given = rows_of_fit(model, X, y, sample_weight)
-    asked = model._rows(rows)
-    posed = model._problem(given)
-    if posed.problem.rounding is not None:
-        raise ValueError(
-            "the weights have too many digits for exact sums in 64 bits, so that no row can be forced: round them"
-        )
-    clock = Clock(Limits(seconds, jobs_of(model.n_jobs)))
-    fit = _Fit(model, given, posed)
-    return tuple(fit.flip(place, row, clock.part(asked.shape[0] - place)) for place, row in enumerate(asked))
 
 
 @dataclass(frozen=True, eq=False)

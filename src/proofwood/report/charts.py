@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup, escape
 
 from proofwood.estimators.survival_curves import Curve
-from proofwood.language import gettext, ngettext
-from proofwood.report.measures import interval
+from proofwood.language import gettext, ngettext, number
+from proofwood.model.node_table import FloatArray
+from proofwood.report.measures import REPEATS, importance_of, interval
 from proofwood.show.labels import percent
 
 _SQUARE = (46, 12, 300, 250)
@@ -73,6 +75,43 @@ def bar_line(mean: float, deviation: float, low: float, high: float) -> Markup:
         f'<rect class="fill" x="{begin:.2f}" y="3" width="{max(end - begin, 0.4):.2f}" height="8"/>'
         f'<path class="range" d="M{at(mean - deviation):.2f} 7H{at(mean + deviation):.2f}"/></svg>'
     )
+
+
+def columns_that_matter(
+    loss: Callable[[FloatArray, slice], float],
+    X: FloatArray,
+    tested: Sequence[int],
+    name: Callable[[int], str],
+    told: Callable[[float, float], str],
+) -> dict[str, Any]:
+    """By how much dealing out the values of a column anew raises a loss, with a bar for each, the greatest first.
+
+    Parameters
+    ----------
+    loss, X : as in :func:`proofwood.report.measures.importance_of`
+    tested : columns to show
+    name : function that names a column
+    told : function that says a mean and its standard deviation
+    """
+    found = sorted(importance_of(loss, X, tested).items(), key=lambda one: -one[1][0])
+    low = min([0.0, *(mean - deviation for _, (mean, deviation) in found)])
+    high = max([0.0, *(mean + deviation for _, (mean, deviation) in found)])
+    return {
+        "repeats": REPEATS,
+        "columns": [
+            {
+                "name": name(column),
+                "svg": bar_line(mean, deviation, low, high),
+                "text": told(mean, deviation).replace("-", "−"),
+            }
+            for column, (mean, deviation) in found
+        ],
+    }
+
+
+def in_points(mean: float, deviation: float) -> str:
+    """A share and its standard deviation in percentage points."""
+    return number(f"{100 * mean:+.1f} ± {100 * deviation:.1f}")
 
 
 def curve(

@@ -295,7 +295,7 @@ def of_times(model: Any, words: Words, training: Rows, validation: Rows | None, 
     """The values of models of survival times; parameters as in :func:`content`."""
     table, tested = words.table, sorted(words.table.tested_columns)
     seen, fresh = (
-        None if rows is None or rows.targets is None else TimedRows(table, model.curves_, rows.X, rows.targets)
+        None if rows is None or rows.targets is None else TimedRows(table, rows.X, rows.targets, model.curves_)
         for rows in (training, validation)
     )
     assert seen is not None

@@ -19,11 +19,9 @@ from proofwood.model.node_table import LEAF, BoolArray, FloatArray, IntArray, No
 from proofwood.printable import printable
 from proofwood.report import charts
 from proofwood.report.measures import (
-    REPEATS,
     Measured,
     OperatingPoint,
     area_under,
-    importance,
     interval,
     operating_points,
 )
@@ -292,20 +290,11 @@ def calibration(words: Words, fresh: CountedRows, event: int) -> Any:
 
 def columns_that_matter(words: Words, rows: CountedRows, tested: Sequence[int]) -> dict[str, Any]:
     """The importance of each tested column, the greatest first."""
-    found = sorted(importance(words.table, rows.X, rows.codes, tested).items(), key=lambda one: -one[1][0])
-    low = min([0.0, *(mean - deviation for _, (mean, deviation) in found)])
-    high = max([0.0, *(mean + deviation for _, (mean, deviation) in found)])
-    return {
-        "repeats": REPEATS,
-        "columns": [
-            {
-                "name": words.name(column),
-                "svg": charts.bar_line(mean, deviation, low, high),
-                "text": number(f"{100 * mean:+.1f} ± {100 * deviation:.1f}").replace("-", "−"),
-            }
-            for column, (mean, deviation) in found
-        ],
-    }
+
+    def loss(X: FloatArray, some: slice) -> float:
+        return float(np.mean(evaluate.predict(words.table, X) != rows.codes[some]))
+
+    return charts.columns_that_matter(loss, rows.X, tested, words.name, charts.in_points)
 
 
 def groups(words: Words, schema: Schema, rows: CountedRows, chosen: Sequence[int] | None) -> list[dict[str, Any]]:

@@ -165,20 +165,12 @@ def area_under(points: Sequence[OperatingPoint]) -> float:
     return math.fsum((b.false - a.false) * (a.found + b.found) / 2 for a, b in steps)
 
 
-def importance(
-    table: NodeTable, X: FloatArray, codes: IntArray, columns: Sequence[int]
-) -> dict[int, tuple[float, float]]:
-    """For each column, by how much shuffling its values raises the share of errors: mean and standard deviation.
-
-    This is the permutation importance of Breiman (2001), with :data:`REPEATS` deals from a fixed seed.
-    """
-    return importance_of(lambda X, some: float(np.mean(evaluate.predict(table, X) != codes[some])), X, columns)
-
-
 def importance_of(
     loss: Callable[[FloatArray, slice], float], X: FloatArray, columns: Sequence[int]
 ) -> dict[int, tuple[float, float]]:
     """For each column, by how much shuffling its values raises a loss: mean and standard deviation.
+
+    This is the permutation importance of Breiman (2001), with :data:`REPEATS` deals from a fixed seed.
 
     Parameters
     ----------

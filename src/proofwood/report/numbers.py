@@ -19,7 +19,6 @@ from proofwood.language import gettext, ngettext, number
 from proofwood.model import evaluate
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 from proofwood.report import charts
-from proofwood.report.measures import REPEATS, importance_of
 from proofwood.report.words import Words
 from proofwood.result import figure
 from proofwood.show.colouring import leaf_codes
@@ -358,17 +357,7 @@ def columns_that_matter(words: Words, rows: NumberedRows, tested: Sequence[int])
             return -float(targets[np.arange(ends.size), table.label[ends]].mean())
         return errors_of(targets[:, 0], np.asarray(table.values)[ends, 0])[0]
 
-    found = sorted(importance_of(loss, rows.X, tested).items(), key=lambda one: -one[1][0])
-    low = min([0.0, *(mean - deviation for _, (mean, deviation) in found)])
-    high = max([0.0, *(mean + deviation for _, (mean, deviation) in found)])
-    return {
-        "repeats": REPEATS,
-        "columns": [
-            {
-                "name": words.name(column),
-                "svg": charts.bar_line(mean, deviation, low, high),
-                "text": f"{'+' if mean > 0 else ''}{told(mean)} ± {told(deviation)}".replace("-", "−"),
-            }
-            for column, (mean, deviation) in found
-        ],
-    }
+    def text(mean: float, deviation: float) -> str:
+        return f"{'+' if mean > 0 else ''}{told(mean)} ± {told(deviation)}"
+
+    return charts.columns_that_matter(loss, rows.X, tested, words.name, text)

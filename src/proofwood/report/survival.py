@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,8 +20,7 @@ from proofwood.language import gettext, ngettext, number
 from proofwood.model import evaluate
 from proofwood.model.node_table import LEAF, BoolArray, FloatArray, IntArray, NodeTable
 from proofwood.report import charts
-from proofwood.report.measures import REPEATS, importance_of
-from proofwood.report.numbers import told
+from proofwood.report.numbers import NumberedRows, told
 from proofwood.report.words import Words
 from proofwood.result import figure
 from proofwood.show.colouring import leaf_codes
@@ -35,26 +33,17 @@ MOST_CURVES = 12
 
 
 @dataclass(frozen=True, eq=False)
-class TimedRows:
+class TimedRows(NumberedRows):
     """Rows with their times, and what a model foretells for them.
 
     Parameters
     ----------
-    table : the model
-    curves : what happened to the training rows of each leaf
-    X : (n_rows, n_columns) numbers, with the level codes of the training data
+    table, X : as in the base class
     targets : (n_rows, 2) time, and whether the event happened then
+    curves : what happened to the training rows of each leaf
     """
 
-    table: NodeTable
     curves: Mapping[int, Survival]
-    X: FloatArray
-    targets: FloatArray
-
-    @cached_property
-    def leaves(self) -> IntArray:
-        """(n_rows,) leaf of each row."""
-        return evaluate.apply(self.table, self.X)
 
     @property
     def times(self) -> FloatArray:
@@ -66,11 +55,6 @@ class TimedRows:
         """(n_rows,) whether the event happened."""
         return self.targets[:, 1] > 0
 
-    @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-        return int(self.targets.shape[0])
-
     def told(self, row: int) -> str:
         """What happened to a row, in words."""
         time = told(float(self.times[row]))
@@ -79,15 +63,9 @@ class TimedRows:
         return gettext("no event until %(time)s", time=time)
 
     @property
-    def rates(self) -> FloatArray:
-        """(n_rows,) foretold events per unit of time."""
-        assert self.table.values is not None
-        return np.asarray(self.table.values[self.leaves, 0])
-
-    @property
     def concordance(self) -> float:
         """The share of comparable pairs in the right order."""
-        return concordance(self.times, self.events, self.rates)
+        return concordance(self.times, self.events, self.predicted)
 
     def brier(self, alone: Survival | None = None) -> float:
         """The integrated Brier score of the curves of the leaves, or of one curve for all; nan without two times."""
@@ -145,7 +123,7 @@ def headline(model: Any, seen: TimedRows, fresh: TimedRows | None) -> list[dict[
 
 
 def _order(name: str, rows: TimedRows, *, fresh: bool) -> dict[str, Any]:
-    ends = concordance_interval(rows.times, rows.events, rows.rates) if fresh else None
+    ends = concordance_interval(rows.times, rows.events, rows.predicted) if fresh else None
     said = ngettext(
         "concordance on %(n)s row: the share of pairs that it orders rightly, among those whose order is known",
         "concordance on %(n)s rows: the share of pairs that it orders rightly, among those whose order is known",
@@ -324,17 +302,4 @@ def columns_that_matter(words: Words, rows: TimedRows, tested: Sequence[int]) ->
         avoided = rows.avoided(evaluate.apply(words.table, X), some)
         return -avoided if math.isfinite(avoided) else 0.0
 
-    found = sorted(importance_of(loss, rows.X, tested).items(), key=lambda one: -one[1][0])
-    low = min([0.0, *(mean - deviation for _, (mean, deviation) in found)])
-    high = max([0.0, *(mean + deviation for _, (mean, deviation) in found)])
-    return {
-        "repeats": REPEATS,
-        "columns": [
-            {
-                "name": words.name(column),
-                "svg": charts.bar_line(mean, deviation, low, high),
-                "text": number(f"{100 * mean:+.1f} ± {100 * deviation:.1f}").replace("-", "−"),
-            }
-            for column, (mean, deviation) in found
-        ],
-    }
+    return charts.columns_that_matter(loss, rows.X, tested, words.name, charts.in_points)

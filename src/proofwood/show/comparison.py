@@ -34,18 +34,8 @@ def plot_intervals(
     notes : text after each interval
     marked : whether to draw each line in the colour of exact learners
     score : name of the score
-    ax : axes to draw on; None makes a new figure, through pyplot
-    figsize : width and height of a new figure in inches
+    ax, figsize : as in :func:`axes_for`
     title : line above the picture
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed.
     """
     ax = axes_for(ax, figsize, (7.0, 0.9 + 0.36 * len(names)))
     blue, orange = class_colours(2)

@@ -37,18 +37,8 @@ def plot_scores(
     series : (n_candidates,) names; candidates with the same name have the same colour and are joined by a line
     chosen, top : indices of the chosen candidate, and of the one with the greatest mean
     score : name of the score
-    ax : axes to draw on; None makes a new figure, through pyplot
-    figsize : width and height of a new figure in inches
+    ax, figsize : as in :func:`axes_for`
     title : line above the picture
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed.
     """
     ax = axes_for(ax, figsize, (6.5, 3.6))
     n_folds = scores.shape[1]

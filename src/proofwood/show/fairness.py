@@ -33,18 +33,8 @@ def plot_differences(
     found : (n, 2) the same of the trees that were found
     bounds : (n, 2) what trees were permitted to cost, and the least difference that all of these have
     unit : of costs, such as "errors"
-    ax : axes to draw on; None makes a new figure, through pyplot
-    figsize : width and height of a new figure in inches
+    ax, figsize : as in :func:`axes_for`
     title : line above the picture
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed.
     """
     ax = axes_for(ax, figsize, (6.5, 3.6))
     of_found, of_asked = class_colours(2)

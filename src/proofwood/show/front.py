@@ -33,19 +33,9 @@ def plot_front(
     errors, bounds : (n,) shares of wrong training rows, and their lower bounds
     held_out : (n, n_folds) shares of wrong held-out rows, or None
     chosen : index of the number of leaves to mark, or None
-    ax : axes to draw on; None makes a new figure, through pyplot
-    figsize : width and height of a new figure in inches
+    ax, figsize : as in :func:`axes_for`
     title : line above the picture
     errors_in_words : what they are shares of, beside the axis
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed.
     """
     ax = axes_for(ax, figsize, (6.5, 3.6))
     leaves = np.arange(1, errors.size + 1)

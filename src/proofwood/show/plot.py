@@ -221,7 +221,7 @@ def need_matplotlib() -> None:
 def axes_for(ax: Axes | None, figsize: Any, default: tuple[float, float], *, whole: bool = False) -> Axes:
     """Return ``ax``. If it is None, return the axes of a new pyplot figure of size ``figsize`` or ``default``.
 
-    With ``whole``, the axes fill the figure.
+    With ``whole``, the axes fill the figure. ``figsize`` is width and height in inches.
 
     Raises
     ------

@@ -51,10 +51,6 @@ def plot_layers(
     max_name : most characters of a column or class name; longer names are shortened with an ellipsis. None: no limit
     legend, figsize, title, note, palette : as in :func:`proofwood.show.plot.plot_tree`
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Raises
     ------
     ImportError

@@ -13,8 +13,6 @@ from proofwood.model import evaluate
 from proofwood.model.node_table import LEAF, NodeTable
 from tests.tables import full_tree
 
-FLOATS = st.floats(allow_nan=False, allow_infinity=False)
-
 
 def bit_tree(*, root: int, low: int, high: int, threshold: float = 0.5) -> NodeTable:
     """A tree of depth two over bits; the leaves say 0, 1, 2, 3."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 
+import naive
 from proofwood.engines.trees import SearchOptions, solve
 from proofwood.engines.trees import front as front_module
 from proofwood.engines.trees.front import MOST_LEAVES, Front, most_leaves, solve_front, solve_leaves
@@ -19,34 +19,6 @@ from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits, Status
 
 RULES = ("similarity", "interval_shrinking", "sub_interval", "depth_two", "coarse", "cache", "feature_bounds")
-INFINITE = 10**12
-
-
-def fewest(problem: TreeProblem, most: int) -> list[int]:
-    """Least integer weight wrong of trees of at most 1, 2, ... ``most`` leaves, by trying every tree."""
-    X, codes, weights = problem.X, problem.codes.tolist(), problem.weights.tolist()
-
-    @cache
-    def best(rows: tuple[int, ...], depth: int) -> tuple[int, ...]:
-        mass = [0] * problem.n_classes
-        for row in rows:
-            mass[codes[row]] += weights[row]
-        held = len(rows) >= problem.min_samples_leaf and sum(mass) >= problem.min_leaf_weight
-        found = [sum(mass) - max(mass) if held else INFINITE] * most
-        sides = set()
-        for column in range(problem.n_features) if depth else ():
-            for cut in {X[row, column] for row in rows}:
-                sides.add(tuple(row for row in rows if X[row, column] <= cut))
-        for side in sides:
-            if len(side) == len(rows):
-                continue
-            low, high = best(side, depth - 1), best(tuple(row for row in rows if row not in side), depth - 1)
-            for a in range(1, most):
-                for b in range(1, most - a + 1):
-                    found[a + b - 1] = min(found[a + b - 1], low[a - 1] + high[b - 1])
-        return tuple(min(found[:leaves]) for leaves in range(1, most + 1))
-
-    return list(best(tuple(range(problem.n_rows)), problem.depth))
 
 
 def a_problem(rng: np.random.Generator, **limits: Any) -> TreeProblem:
@@ -76,7 +48,7 @@ def test_each_number_of_leaves_by_brute_force(minimum: dict[str, Any], threads: 
         rules = SearchOptions(**{name: bool(rng.random() < 0.7) for name in RULES})
         front = solve_front(problem, options=rules, limits=Limits(threads=threads))
         checked(problem, front)
-        costs = fewest(problem, most_leaves(problem.depth))
+        costs = naive.front(problem, most_leaves(problem.depth))
         assert [tree.upper for tree in front.trees] == costs
         assert [tree.lower for tree in front.trees] == costs
 
@@ -97,7 +69,7 @@ def test_costs_may_be_great(depth: int) -> None:
         small = a_problem(rng, max_depth=depth)
         large = replace(small, weights=small.weights << 35)
         checked(large, front := solve_front(large))
-        assert [tree.upper for tree in front.trees] == [cost << 35 for cost in fewest(small, most_leaves(depth))]
+        assert [tree.upper for tree in front.trees] == [cost << 35 for cost in naive.front(small, most_leaves(depth))]
 
 
 def test_the_best_tree_of_few_leaves_with_a_price() -> None:
@@ -106,7 +78,7 @@ def test_the_best_tree_of_few_leaves_with_a_price() -> None:
         problem = a_problem(rng, alpha=float(rng.choice([0, 0.02, 0.1])))
         leaves = int(rng.integers(1, most_leaves(problem.depth) + 1))
         result = solve_leaves(problem, leaves)
-        costs = fewest(problem, leaves)
+        costs = naive.front(problem, leaves)
         price, error = problem.cost.leaf_price, problem.cost.error_price
         best = min(error * cost + price * place for place, cost in enumerate(costs))
         assert result.model is not None
@@ -126,7 +98,7 @@ def test_the_best_tree_at_each_of_several_prices(rule: str | None) -> None:
             prices.append(Fraction(1, 2**60 + 1))
         front = solve_front(problem, prices=prices, options=options, limits=Limits(threads=1 + k % 2))
         checked(problem, front)
-        costs = fewest(problem, len(front.trees))
+        costs = naive.front(problem, len(front.trees))
         for price in prices:
             best = min(cost + price * place for place, cost in enumerate(costs))
             assert min(tree.upper + price * (tree.leaves - 1) for tree in front.trees) == best
@@ -186,7 +158,7 @@ def test_what_a_stopped_front_did_not_reach_is_bounded_by_one_tree(kind: str, mo
             assert front.problem.cost.least(front.trees[-1].lower) <= whole.objective
             reached += front.trees[-1].lower > 0
             continue
-        costs = fewest(problem, most)
+        costs = naive.front(problem, most)
         if kind == "price":
             result = solve_leaves(problem, most, limits=limits)
             price, error = problem.cost.leaf_price, problem.cost.error_price

@@ -59,10 +59,10 @@ def test_models_of_classes(number: int) -> None:
     compare(*explanations.make(31, number))
 
 
-@pytest.mark.parametrize("number", regressors.numbers(22))
+@pytest.mark.parametrize("number", explanations.numbers(22, regressors.MODELS))
 @pytest.mark.filterwarnings("ignore")
 def test_models_of_numbers(number: int) -> None:
-    compare(*regressors.make(31, number))
+    compare(*explanations.make(31, number, regressors.MODELS))
 
 
 @pytest.mark.parametrize("number", explanations.numbers(18))

@@ -10,10 +10,11 @@ from sklearn.metrics import accuracy_score, precision_score, recall_score, roc_a
 
 from proofwood import OptimalTreeClassifier
 from proofwood.estimators.input import rows_and_codes
+from proofwood.model import evaluate
 from proofwood.model.node_table import LEAF
 from proofwood.report import errors
 from proofwood.report.content import Options, Rows, content
-from proofwood.report.measures import area_under, importance, operating_points
+from proofwood.report.measures import area_under, importance_of, operating_points
 from proofwood.report.words import Words
 from proofwood.show.spread import node_counts
 from tests import report_models
@@ -52,13 +53,17 @@ def test_operating_points_are_what_thresholds_of_the_probability_give(model, poi
 def test_importance_agrees_with_that_of_scikit_learn(model):
     tree, X, y = model
     rows, codes = rows_and_codes(tree, X, y, "y")
-    found = importance(tree.model_, rows, codes, [0, 1, 2])
+
+    def wrong(X, some):
+        return float(np.mean(evaluate.predict(tree.model_, X) != codes[some]))
+
+    found = importance_of(wrong, rows, [0, 1, 2])
     expected = permutation_importance(tree, pd.DataFrame(X.to_dict(as_series=False)), y, n_repeats=30, random_state=1)
     for column, (mean, deviation) in found.items():
         assert mean == pytest.approx(expected.importances_mean[column], abs=4 * deviation / 30**0.5 + 1e-9)
     constant = rows.copy()
     constant[:, 0] = 40.0
-    assert importance(tree.model_, constant, codes, [0])[0] == (0.0, 0.0)
+    assert importance_of(wrong, constant, [0])[0] == (0.0, 0.0)
 
 
 def test_groups_count_the_wrong_rows_of_each_level(model):

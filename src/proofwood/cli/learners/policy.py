@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proofwood.cli.learners.option import CHECKPOINT, LearnerOptions, Option, Predicts, depth
-from proofwood.cli.learners.tree import max_gap
+from proofwood.cli.learners.tree import gap_option
 from proofwood.exceptions import DataError
 
 
@@ -36,13 +36,7 @@ POLICY = LearnerOptions(
             read=budget,
         ),
         Option("min_samples_action", int, "Least rows that an action is given to, if it is given at all."),
-        Option(
-            "max_gap",
-            str,
-            "Permitted distance to the optimum, as a share of what the best action for all loses (0.01).",
-            "GAP",
-            read=max_gap,
-        ),
+        gap_option(", as a share of what the best action for all loses (0.01)."),
         CHECKPOINT,
     ),
     predicts=Predicts.ACTIONS,

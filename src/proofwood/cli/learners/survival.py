@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proofwood.cli.learners.option import CHECKPOINT, CV, MAX_LEAF_NODES, LearnerOptions, Option, Predicts, depth
-from proofwood.cli.learners.tree import max_gap
+from proofwood.cli.learners.tree import gap_option
 
 SURVIVAL = LearnerOptions(
     (
@@ -12,13 +12,7 @@ SURVIVAL = LearnerOptions(
         MAX_LEAF_NODES,
         Option("min_samples_leaf", int, "Least rows per leaf."),
         CV,
-        Option(
-            "max_gap",
-            str,
-            "Permitted distance to the optimum, as a share of the deviance of a single leaf (0.01).",
-            "GAP",
-            read=max_gap,
-        ),
+        gap_option(", as a share of the deviance of a single leaf (0.01)."),
         CHECKPOINT,
     ),
     predicts=Predicts.TIMES,

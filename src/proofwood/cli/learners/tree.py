@@ -23,6 +23,11 @@ def max_gap(text: str) -> float:
     return gap
 
 
+def gap_option(text: str) -> Option:
+    """The option ``--max-gap``, with what it says."""
+    return Option("max_gap", str, f"Permitted distance to the optimum{text}", "GAP", read=max_gap)
+
+
 def costs_of(text: str, labels: Sequence[Any]) -> dict[Any, dict[Any, float]]:
     """Parse ``--costs``: what a row of one class costs that is predicted as another, by both.
 
@@ -114,7 +119,7 @@ TREE = LearnerOptions(
             needs_table=True,
         ),
         CV,
-        Option("max_gap", str, "Permitted distance to the optimum: errors (5) or a share (0.01).", "GAP", read=max_gap),
+        gap_option(": errors (5) or a share (0.01)."),
         CHECKPOINT,
         *FAIR_OPTIONS,
     ),

@@ -159,7 +159,6 @@ def solve_leaves(
     problem: TreeProblem,
     leaves: int,
     *,
-    options: SearchOptions = DEFAULT_OPTIONS,
     limits: Limits = NO_LIMITS,
     progress: Progress | None = None,
 ) -> Result:
@@ -167,7 +166,7 @@ def solve_leaves(
 
     Parameters
     ----------
-    problem, leaves, options, limits : as in :func:`solve_front`
+    problem, leaves, limits : as in :func:`solve_front`
     progress : called from this thread about five times a second
     """
 
@@ -183,14 +182,14 @@ def solve_leaves(
                 progress(ProgressEvent(seconds, *cost.reported(best(upper), min(best(upper), best(lower)))))
 
         wish = {"leaves": leaves, "prices": [price]}
-        found = _run(problem, wish, options, limits, report, gap=problem.max_gap)
+        found = _run(problem, wish, DEFAULT_OPTIONS, limits, report, gap=problem.max_gap)
         if found["upper"] is None:
-            return result_of(found, problem, None, options)
+            return result_of(found, problem, None, DEFAULT_OPTIONS)
         upper = found["upper"]
         place = min(range(leaves), key=lambda at: upper[at] + price * at)
         tree = found["trees"][place] if found["trees"] else []
         chosen = found | {"upper": best(upper), "lower": best(found["lower"]), "tree": tree, "has_tree": bool(tree)}
-        return completed(lambda: result_of(chosen, problem, None, options))
+        return completed(lambda: result_of(chosen, problem, None, DEFAULT_OPTIONS))
 
     result = in_units(once, problem, limits)
     try:

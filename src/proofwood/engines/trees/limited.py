@@ -6,8 +6,7 @@ The theory is in docs/theory/optimal-trees.md, section "Budgets of actions"; why
 from __future__ import annotations
 
 import heapq
-import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import count
 from typing import Any, NamedTuple
@@ -17,8 +16,8 @@ import numpy as np
 from proofwood import _native
 from proofwood.data.thresholds import ThresholdRule, placed
 from proofwood.engines.interrupts import ENDED, INTERRUPT, STOPPED_BY, TIME, answer_of, code_of, completed
+from proofwood.engines.run import Clock, Run
 from proofwood.engines.trees.last_tests import LabelledTree, LastTests
-from proofwood.engines.trees.options import SearchOptions
 from proofwood.engines.trees.solve import DEFAULT_OPTIONS, settings_of, table_of
 from proofwood.model.node_table import NodeTable
 from proofwood.model.reshape import prune
@@ -26,7 +25,7 @@ from proofwood.model.sums import rounded_down
 from proofwood.problem.action_limits import Leaves, LimitedRewards, Use
 from proofwood.problem.objectives import LARGEST_TOTAL, SumCost, integer_prices
 from proofwood.problem.tree import TreeProblem
-from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, Result, Stats, Status, ended
+from proofwood.result import NO_LIMITS, Limits, Progress, Result, Stats, Status
 
 MOST_COVERED = 5
 """The most actions for which each set of given actions is tried, if each needs a least number of rows."""
@@ -76,7 +75,6 @@ class Case:
 def solve_limited(
     problem: TreeProblem,
     *,
-    options: SearchOptions = DEFAULT_OPTIONS,
     limits: Limits = NO_LIMITS,
     progress: Progress | None = None,
 ) -> Result:
@@ -85,7 +83,6 @@ def solve_limited(
     Parameters
     ----------
     problem : with a target :class:`LimitedRewards`
-    options : switches of the searches; none changes the objective
     limits : wall-clock seconds, shared by all searches, and threads
     progress : called after each search
 
@@ -104,28 +101,21 @@ def solve_limited(
     ----------
     .. [1] Geoffrion (1974), Lagrangean relaxation for integer programming.
     """
-    return _Search(problem, options, limits, progress).result()
+    return _Search(problem, Clock(limits), progress).result()
 
 
-@dataclass
-class _Search:
-    problem: TreeProblem
-    options: SearchOptions
-    limits: Limits
-    progress: Progress | None
-    started: float = field(default_factory=time.monotonic)
-    stopped: int = 0
-    n_searches: int = 0
-    subproblems: int = 0
-    rounded: bool = False
-    trace: list[ProgressEvent] = field(default_factory=list)
+class _Search(Run):
+    """The best tree so far, and the bound of the prices for all trees within the limits."""
 
-    def __post_init__(self) -> None:
-        target = self.problem.target
+    def __init__(self, problem: TreeProblem, clock: Clock, progress: Progress | None) -> None:
+        super().__init__(clock, progress)
+        target = problem.target
         assert isinstance(target, LimitedRewards)
-        assert isinstance(self.problem.cost, SumCost)
+        assert isinstance(problem.cost, SumCost)
+        self.problem, self.stopped, self.rounded, self.lower = problem, 0, False, Fraction(0)
+        self.counters.update(searches=0, subproblems=0)
         self.target = target
-        self.cost = self.problem.cost
+        self.cost = problem.cost
         self.n_actions = int(target.numbers.shape[1])
         self.least = target.limits.least_rows
         if self.least > self.problem.n_rows:
@@ -156,11 +146,15 @@ class _Search:
     def result(self) -> Result:
         """Search all cases, and return the result."""
         try:
-            lower = self._all_cases()
+            self.lower = self._all_cases()
         except ENDED as error:
             self.stopped = code_of(error)
-            lower = Fraction(self.trace[-1].lower_bound if self.trace else 0)
-        return completed(lambda: self._result(min(lower, self.best.cost)))
+        return completed(lambda: self._result(min(self.lower, self.best.cost)))
+
+    def state(self) -> tuple[float, float]:
+        """See the base class."""
+        objective = self.cost.shown(self.best.cost)
+        return objective, objective if self.lower >= self.best.cost else max(0.0, rounded_down(self.lower))
 
     def _all_cases(self) -> Fraction:
         """A lower bound for all permitted trees; the best of those that were met is kept."""
@@ -290,22 +284,20 @@ class _Search:
 
     def _native(self, values: Any, leaf_price: int) -> tuple[int, NodeTable | None]:
         """The lower bound and the tree of a native search; without tests if only one action is left."""
-        self.n_searches += 1
+        self.counters["searches"] += 1
         if values.shape[1] == 1:
             return 0, NodeTable.leaf(0, 1)
-        seconds = self.limits.seconds
-        left = None if seconds is None else max(0.0, seconds - (time.monotonic() - self.started))
         more = {"error_price": 1, "leaf_price": leaf_price, "gap": 0}
         found = answer_of(
             _native.solve_tree,
             self.X,
             {"task": LimitedRewards.task, "numbers": np.ascontiguousarray(values), "shift": 0},
             self.problem.weights,
-            settings_of(self.problem, self.options, self.limits) | more,
-            left,
+            settings_of(self.problem, DEFAULT_OPTIONS, self.clock.limits) | more,
+            self.clock.seconds_left,
             None,
         )
-        self.subproblems += found.get("counters", {}).get("subproblems", 0)
+        self.counters["subproblems"] += found.get("counters", {}).get("subproblems", 0)
         lower, upper = found.get("lower", 0), found.get("upper")
         closed = upper is not None and lower >= upper
         self.stopped = found["stopped"] if not closed or found["stopped"] == INTERRUPT else 0
@@ -356,29 +348,18 @@ class _Search:
     def _improve(self) -> None:
         """Search the last tests of the best trees again, each tree once."""
         if self.tests is None:
-            self.tests = LastTests(self.problem, self._over)
+            self.tests = LastTests(self.problem, lambda: self.clock.over)
         for start in self.starts:
-            if start.cost not in self.improved and not self._over():
+            if start.cost not in self.improved and not self.clock.over:
                 self.improved.add(start.cost)
                 self._consider(self.tests.improved(start, self._labelled))
-
-    def _over(self) -> bool:
-        """Whether the time is up."""
-        seconds = self.limits.seconds
-        return seconds is not None and time.monotonic() - self.started >= seconds
 
     # ------------------------------------------------------------------------------------------------------- result
 
     def _report(self, lower: Fraction) -> None:
-        cost, seconds = self.best.cost, time.monotonic() - self.started
-        objective = self.cost.shown(cost)
-        event = ProgressEvent(seconds, objective, objective if lower >= cost else max(0.0, rounded_down(lower)))
-        if self.trace and event.lower_bound < self.trace[-1].lower_bound:
-            event = replace(event, lower_bound=self.trace[-1].lower_bound)
-        if not self.trace or not self.trace[-1].says(event):
-            self.trace.append(event)
-        if self.progress is not None:
-            self.progress(event)
+        self.lower = max(self.lower, lower)
+        self.changed()
+        self.report()
 
     def _result(self, lower: Fraction) -> Result:
         target, cost = self.target, self.best.cost
@@ -388,8 +369,7 @@ class _Search:
             raise AssertionError(
                 f"the tree costs {float(self.problem.real_cost(model))}, but was counted {float(cost)}"
             )
-        objective, stopped_by = self.cost.shown(cost), STOPPED_BY[self.stopped]
-        bound = objective if lower >= cost else max(0.0, rounded_down(lower))
+        (objective, bound), stopped_by = self.state(), STOPPED_BY[self.stopped]
         gap = cost - lower
         if gap <= 0:
             status = Status.OPTIMAL
@@ -399,15 +379,10 @@ class _Search:
             status = Status.FEASIBLE
         if status is not Status.FEASIBLE and self.stopped == TIME:
             stopped_by = None
-        seconds = time.monotonic() - self.started
         stats = Stats(
-            seconds=seconds,
-            engine="search by prices",
-            stopped_by=stopped_by,
-            counters={"searches": self.n_searches, "subproblems": self.subproblems},
+            seconds=self.clock.seconds, engine="search by prices", stopped_by=stopped_by, counters=dict(self.counters)
         )
-        final = ProgressEvent(seconds, objective, bound)
-        return Result(model, objective, self.cost.name, bound, status, stats, ended(self.trace, final))
+        return Result(model, objective, self.cost.name, bound, status, stats, self.whole_trace(objective, bound))
 
     def _rounding(self) -> Fraction:
         """A gap that rounding of rewards, weights and prices may leave."""

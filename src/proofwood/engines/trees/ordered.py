@@ -15,8 +15,7 @@ from proofwood.data.thresholds import ThresholdRule, placed
 from proofwood.engines.interrupts import ENDED, STOPPED_BY, answer_of, code_of, completed, ended_by, ends_all
 from proofwood.engines.run import Clock
 from proofwood.engines.switches import switches
-from proofwood.engines.trees.options import SearchOptions
-from proofwood.engines.trees.solve import DEFAULT_OPTIONS, bound
+from proofwood.engines.trees.solve import bound
 from proofwood.model.node_table import NodeTable
 from proofwood.problem.class_limits import OrderedClasses, clashing_leaves
 from proofwood.problem.objectives import proof
@@ -50,7 +49,6 @@ def solve_ordered(
     problem: TreeProblem,
     *,
     options: OrderedOptions = OrderedOptions(),
-    search: SearchOptions = DEFAULT_OPTIONS,
     limits: Limits = NO_LIMITS,
     progress: Progress | None = None,
 ) -> Result:
@@ -62,7 +60,6 @@ def solve_ordered(
     ----------
     problem : with a target :class:`~proofwood.problem.class_limits.OrderedClasses`
     options : switches of this search
-    search : switches of the search without the order, whose bound is used
     limits : wall-clock seconds and threads
     progress : called at improvements and about five times a second
 
@@ -76,14 +73,13 @@ def solve_ordered(
     AssertionError
         If two leaves of the tree found break the order.
     """
-    return _Search(problem, options, search, Clock(limits), progress).result()
+    return _Search(problem, options, Clock(limits), progress).result()
 
 
 @dataclass
 class _Search:
     problem: TreeProblem
     options: OrderedOptions
-    search: SearchOptions
     clock: Clock
     progress: Progress | None
 
@@ -121,7 +117,7 @@ class _Search:
     def _bound(self) -> None:
         """The bound of trees without the order; if the best of them keeps it, that is the answer."""
         free = replace(self.problem, target=Classes(self.target.codes, self.target.n_classes))
-        found = bound(free, below=self.upper, options=self.search, limits=self.clock.left())
+        found = bound(free, below=self.upper, limits=self.clock.left())
         self.stopped = next(code for code, name in STOPPED_BY.items() if name == found.stopped_by)
         self.lower = max(self.lower, min(found.lower, self.upper))
         if found.model is not None:

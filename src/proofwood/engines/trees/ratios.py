@@ -14,8 +14,7 @@ import numpy as np
 
 from proofwood.engines.interrupts import ENDED, cause_of, ended_by, ends_all
 from proofwood.engines.run import Clock, Run
-from proofwood.engines.trees.options import SearchOptions
-from proofwood.engines.trees.solve import DEFAULT_OPTIONS, solve
+from proofwood.engines.trees.solve import solve
 from proofwood.model.evaluate import apply
 from proofwood.model.node_table import LEAF, FloatArray, NodeTable
 from proofwood.model.reshape import prune
@@ -57,7 +56,6 @@ class Priced(NamedTuple):
 def solve_ratio(
     problem: TreeProblem,
     *,
-    options: SearchOptions = DEFAULT_OPTIONS,
     limits: Limits = NO_LIMITS,
     progress: Progress | None = None,
     checkpoint: SearchFile | None = None,
@@ -67,7 +65,6 @@ def solve_ratio(
     Parameters
     ----------
     problem : with a target :class:`RatioClasses`
-    options : switches of the searches; none changes the objective
     limits : wall-clock seconds, shared by all searches, and threads
     progress : called at improvements and about five times a second
     checkpoint : file with the proofs of earlier runs, from which each search starts
@@ -83,25 +80,20 @@ def solve_ratio(
     ----------
     .. [1] Dinkelbach (1967), On Nonlinear Fractional Programming, Management Science 13.
     """
-    return _RatioRun(problem, options, Clock(limits), progress, checkpoint).result()
+    return _RatioRun(problem, Clock(limits), progress, checkpoint).result()
 
 
 class _RatioRun(Run):
     """The best tree so far, its cost, and the floors that hold for all trees."""
 
     def __init__(
-        self,
-        problem: TreeProblem,
-        options: SearchOptions,
-        clock: Clock,
-        progress: Progress | None,
-        checkpoint: SearchFile | None,
+        self, problem: TreeProblem, clock: Clock, progress: Progress | None, checkpoint: SearchFile | None
     ) -> None:
         super().__init__(clock, progress)
         assert isinstance(problem.target, RatioClasses)
         self.problem, self.target = problem, problem.target
         self.ratio = self.target.ratio
-        self.options, self.checkpoint = options, checkpoint
+        self.checkpoint = checkpoint
         self.weights = IntegerWeights(problem.weights, problem.cost.unit, problem.rounding)
         self.every = self.target.every(self.weights)
         self.floors: list[Floor] = []
@@ -144,7 +136,6 @@ class _RatioRun(Run):
 
         found = solve(
             priced.problem,
-            options=self.options,
             limits=self.clock.left(),
             progress=None if self.progress is None else report,
             checkpoint=self.checkpoint,

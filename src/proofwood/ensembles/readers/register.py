@@ -162,19 +162,10 @@ def register(
 
     Parameters
     ----------
-    kinds : classes, or names of the form ``"sklearn.RandomForestClassifier"``: the library and the class, without the
-        modules between them. If a class is already registered, the new reader replaces the old one
-    read : function of a fitted model and an :class:`Asked` that returns a ``Forest``, an ``Adapted`` or a ``Reading``.
-        For a model that contains another one, it can return ``asked.read(other)``
+    kinds, votes, outputs : as in :func:`proofwood.register_reader`, which says what is raised
+    read : function of a fitted model and an :class:`Asked` that returns a ``Forest``, an ``Adapted`` or a ``Reading``
     words : name of the models that it reads, for the error message about unknown models
-    votes : whether it accepts ``vote="majority"``; if not, this option is refused
-    outputs : whether it accepts ``output``; if not, this option is refused
     fitted : whether scikit-learn's ``check_is_fitted`` is called for models that have a method ``fit``
-
-    Raises
-    ------
-    TypeError
-        If ``kinds`` holds anything but classes or such names, or if ``read`` is not a function.
     """
     if not isinstance(kinds, type | str | Sequence):
         raise TypeError(f"kinds={kinds!r}: expected classes, or names such as 'sklearn.RandomForestClassifier'")

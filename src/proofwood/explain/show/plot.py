@@ -90,16 +90,9 @@ def plot_explanation(
     Parameters
     ----------
     explanation : the explanation to draw
-    ax : Axes or None
-        Where to draw; None makes a new figure with pyplot.
-    figsize : width and height of a new figure in inches
+    ax, figsize : as in :func:`axes_for`
     title : line above the picture; by default the class and what is proved
     palette : as in :func:`proofwood.show.palette.class_colours`
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed.
     """
     n = len(explanation.features)
     ax = axes_for(ax, figsize, (6.0, 0.9 + 0.6 * max(1, n)))

@@ -33,15 +33,9 @@ def plot_rules(
     rules : for each rule its class code, the number of rows that meet it, the number of those that are new, its text
     classes : labels of the classes
     n_rows : number of rows of the table
-    ax : where to draw; None makes a new figure with pyplot
-    figsize : width and height of a new figure in inches
+    ax, figsize : as in :func:`axes_for`
     title : line above the picture
     palette : as in :func:`proofwood.show.palette.class_colours`
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed.
     """
     ax = axes_for(ax, figsize, (8.0, 1.0 + 0.6 * max(1, len(rules))))
     colours = class_colours(len(classes), palette, classes)

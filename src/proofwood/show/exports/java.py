@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from proofwood.data.kinds import Kind
 from proofwood.show.exports.nested import Language, functions, identifiers, indented
 from proofwood.show.exports.source import (
     Exported,
@@ -14,7 +13,6 @@ from proofwood.show.exports.source import (
     exact,
     export_a_program,
     require_exact_levels,
-    require_one_type,
     require_utf8,
 )
 
@@ -90,13 +88,6 @@ private static double microseconds(long seconds, int nanoseconds) {
 }
 _NEEDS = {"moment": {"microseconds"}, "instant": {"microseconds"}, "duration": {"microseconds"}}
 _NEEDS |= {"date": {"moment", "microseconds"}}
-_OF_KIND = {
-    Kind.BOOLEAN: "boolean",
-    Kind.DATE: "date",
-    Kind.MOMENT: "moment",
-    Kind.TIME: "time",
-    Kind.DURATION: "duration",
-}
 _MEMBER = """\
 private static boolean in({0} value, {0}... levels) {{
     for ({0} level : levels) if ({1}) return true;
@@ -112,7 +103,7 @@ def to_java(model: Exported, class_name: str = "DecisionModel") -> str:
         raise ExportError(f"class_name={class_name!r}: expected letters, digits and underscores, such as 'LoanModel'")
     names = {column: f"row.{name}" for column, name in identifiers(model).items()}
     language = _Java(model, names)
-    readers = {column: _reader(model, column) for column in model.used}
+    readers = {column: model.reader(column, "a column in Java") for column in model.used}
     needed = set(readers.values()).union({"missing"}, *(_NEEDS.get(reader, set()) for reader in readers.values()))
     typed = _TYPES[model.answer_type("an array of Java")]
     words, answers, numbers = model.words, model.words.answers.upper(), _numbers(model)
@@ -243,16 +234,6 @@ def _require_few_constants(model: Exported) -> None:
             f"the model has {len(asks):,} tests and {len(numbers):,} numbers, too many for one class of Java: "
             + export_a_program()
         )
-
-
-def _reader(model: Exported, column: int) -> str:
-    kind = model.read_as(column)
-    if kind is None:
-        require_one_type(model, column, "a column in Java")
-        return "text"
-    if kind is Kind.MOMENT and model.columns[column].zone is not None:
-        return "instant"
-    return _OF_KIND.get(kind, "number")
 
 
 def _values(model: Exported, column: int, codes: Iterable[int]) -> Sequence[str]:

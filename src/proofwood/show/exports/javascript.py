@@ -8,7 +8,7 @@ from typing import Any
 
 from proofwood.data.kinds import Kind
 from proofwood.show.exports.nested import Language, functions, identifiers, indented
-from proofwood.show.exports.source import Exported, ExportError, exact, require_exact_levels, require_one_type
+from proofwood.show.exports.source import Exported, ExportError, exact, require_exact_levels
 
 _READERS = {
     "number": """\
@@ -70,7 +70,6 @@ function readIso(value, zoned) {
 }""",
 }
 _NEEDS = {"date": {"moment", "iso"}, "time": {"moment", "iso"}, "moment": {"iso"}, "instant": {"iso"}}
-_OF_KIND = {Kind.BOOLEAN: "boolean", Kind.DATE: "date", Kind.MOMENT: "moment", Kind.TIME: "time"}
 
 
 def to_javascript(model: Exported) -> str:
@@ -159,18 +158,12 @@ function without(number, ...absent) {
 
 
 def _reader(model: Exported, column: int) -> str:
-    kind, meaning = model.read_as(column), model.columns[column]
-    if kind is None:
-        require_one_type(model, column, "a column in JavaScript")
-        return "text"
-    if kind is Kind.DURATION:
+    if model.read_as(column) is Kind.DURATION:
         raise ExportError(
-            f"column {meaning.name!r} has durations, for which JavaScript has no type: turn the column into numbers, "
-            "for example of seconds, and fit again"
+            f"column {model.columns[column].name!r} has durations, for which JavaScript has no type: turn the column "
+            "into numbers, for example of seconds, and fit again"
         )
-    if kind is Kind.MOMENT and meaning.zone is not None:
-        return "instant"
-    return _OF_KIND.get(kind, "number")
+    return model.reader(column, "a column in JavaScript")
 
 
 def _values(model: Exported, column: int, codes: Iterable[int]) -> list[Any]:

@@ -113,15 +113,6 @@ _MEANING = {
 }
 
 
-_OF_KIND = {
-    Kind.BOOLEAN: "boolean",
-    Kind.DATE: "date",
-    Kind.MOMENT: "moment",
-    Kind.TIME: "time",
-    Kind.DURATION: "duration",
-}
-
-
 _WITHOUT = '''
 def without(number, *absent):
     """The number; NaN if it stands for a missing value."""
@@ -223,14 +214,8 @@ class _Python(Language):
 
 
 def _reader(model: Exported, column: int) -> str:
-    kind = model.read_as(column)
-    if kind is None:
-        return "text"
-    if kind is Kind.MOMENT and model.columns[column].zone is not None:
-        return "instant"
-    if kind is Kind.INTEGER:
-        return "whole" if model.has_levels(column) else "number"
-    return _OF_KIND.get(kind, "number")
+    whole = model.read_as(column) is Kind.INTEGER and model.has_levels(column)
+    return "whole" if whole else model.reader(column)
 
 
 def _comment(text: str) -> str:

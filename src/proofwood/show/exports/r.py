@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from proofwood.data.kinds import Kind
 from proofwood.show.exports.nested import Language, functions, identifiers, indented
 from proofwood.show.exports.source import (
     OF_CLASSES,
@@ -16,7 +15,6 @@ from proofwood.show.exports.source import (
     exact,
     label_type,
     require_exact_levels,
-    require_one_type,
     require_utf8,
 )
 
@@ -99,13 +97,6 @@ read_iso <- function(values, zoned) {
 }""",
 }
 _NEEDS = {"date": {"moment", "iso"}, "time": {"duration", "moment", "iso"}, "moment": {"iso"}, "instant": {"iso"}}
-_OF_KIND = {
-    Kind.BOOLEAN: "boolean",
-    Kind.DATE: "date",
-    Kind.MOMENT: "moment",
-    Kind.TIME: "time",
-    Kind.DURATION: "duration",
-}
 
 
 def to_r(model: Exported) -> str:
@@ -115,7 +106,7 @@ def to_r(model: Exported) -> str:
     asked = "predict_shares" if words is OF_CLASSES else f"predict_{words.asked}"
     told = f"{asked}(frame) a matrix with the {words.numbers} of {answers}. " if model.labels else ""
     names = identifiers(model)
-    readers = {column: _reader(model, column) for column in model.used}
+    readers = {column: model.reader(column, "a column in R") for column in model.used}
     needed = {*(["column"] if readers else []), *readers.values()}
     needed = needed.union(*(_NEEDS.get(reader, set()) for reader in readers.values()))
     keys = {column: _string(model.columns[column].name) if model.by_name else str(column + 1) for column in model.used}
@@ -191,16 +182,6 @@ class _R(Language):
 
     def call(self, name: str) -> str:
         return super().call(name).removeprefix("return ")
-
-
-def _reader(model: Exported, column: int) -> str:
-    kind = model.read_as(column)
-    if kind is None:
-        require_one_type(model, column, "a column in R")
-        return "text"
-    if kind is Kind.MOMENT and model.columns[column].zone is not None:
-        return "instant"
-    return _OF_KIND.get(kind, "number")
 
 
 def _argument(model: Exported, column: int, read: str) -> str:

@@ -92,6 +92,14 @@ class Words:
     asked: str = ""
 
 
+READERS = {
+    Kind.BOOLEAN: "boolean",
+    Kind.DATE: "date",
+    Kind.MOMENT: "moment",
+    Kind.TIME: "time",
+    Kind.DURATION: "duration",
+}
+"""Names of what reads values of a kind; numbers for all others."""
 OF_CLASSES = Words("class", "classes", "probabilities", "proba")
 OF_ACTIONS = Words("action", "actions", "rewards", "rewards")
 OF_NUMBERS = Words("number", "numbers", "values")
@@ -175,6 +183,23 @@ class Exported:
         if self.has_levels(column):
             return self.columns[column].level_type.kind
         return Kind.NUMERIC if self.kind(column) in CATEGORIES else self.kind(column)
+
+    def reader(self, column: int, where: str | None = None) -> str:
+        """The name of what reads the values of a column in a program: "text", "number", "date", "instant", ...
+
+        Parameters
+        ----------
+        column : index of the column
+        where : names a column of the language in messages, if it does not hold texts beside numbers
+        """
+        kind = self.read_as(column)
+        if kind is None:
+            if where is not None:
+                require_one_type(self, column, where)
+            return "text"
+        if kind is Kind.MOMENT and self.columns[column].zone is not None:
+            return "instant"
+        return READERS.get(kind, "number")
 
     def note(self, column: int) -> str:
         """For the end of a comment about a column: how to convert its text, or nothing."""
