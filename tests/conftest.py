@@ -21,7 +21,7 @@ from proofwood.model.node_table import FloatArray, IntArray
 # Tests scale their number of examples by that of the profile: see strategies.examples.
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large]}
 settings.register_profile("ci", max_examples=50, derandomize=True, database=None, **_COMMON)
-settings.register_profile("sanitize", max_examples=8, derandomize=True, database=None, **_COMMON)
+settings.register_profile("few", max_examples=8, derandomize=True, database=None, **_COMMON)
 settings.register_profile("thorough", max_examples=2000, **_COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
