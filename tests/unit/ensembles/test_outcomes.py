@@ -34,6 +34,7 @@ from proofwood import Explainer
 from proofwood.ensembles.explained import explained, sample_rows
 from proofwood.ensembles.forest import Link
 from proofwood.ensembles.outcomes import Bands, read_target
+from tests.fuzz import explanations
 from tests.fuzz import regressors as fuzz
 
 X, Y = load_diabetes(return_X_y=True, as_frame=True)
@@ -43,10 +44,10 @@ SICK = np.where(Y > 150, "high", "low")
 CLASSIFIER = RandomForestClassifier(20, max_depth=4, random_state=0).fit(X, SICK)
 
 
-@pytest.mark.parametrize("number", fuzz.numbers(33))
+@pytest.mark.parametrize("number", explanations.numbers(33, fuzz.MODELS))
 @pytest.mark.filterwarnings("ignore")
 def test_random_models_answer_as_their_rows_do(number: int) -> None:
-    case, rng = fuzz.make(7, number)
+    case, rng = explanations.make(7, number, fuzz.MODELS)
     fuzz.check(case, rng, Counter())
     fuzz.check_range(case, rng, Counter())
 
