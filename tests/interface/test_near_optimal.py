@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import warnings
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from proofwood import (
     OptimalBDDClassifier,
     OptimalityWarning,
     OptimalTreeClassifier,
+    load,
     near_optimal_trees,
 )
 from proofwood.near_optimal import NearOptimalTrees, near_optimal_trees_of
@@ -69,6 +71,19 @@ def test_a_tree_is_a_fitted_classifier(near: NearOptimalTrees, table: tuple[pd.D
     assert tree.model.n_leaves == tree.n_leaves
     assert tree.ties >= 0
     assert "NearTree(number=" in repr(tree)
+
+
+def test_a_tree_that_is_not_the_best_can_be_saved(
+    near: NearOptimalTrees, table: tuple[pd.DataFrame, Any], tmp_path: Path
+) -> None:
+    last = near[-1].classifier
+    assert last.status_ == "within_gap"
+    last.save(tmp_path / "tree.json")
+    again = load(tmp_path / "tree.json")
+    assert (again.objective_, again.lower_bound_) == (last.objective_, near.optimum.lower_bound_)
+    assert again.max_gap == 2
+    assert again.recount(*table) == last.objective_
+    assert near.optimum.max_gap == 0
 
 
 def test_samples_are_uniform(near: NearOptimalTrees) -> None:

@@ -127,7 +127,7 @@ def fitted(
     model, name = posed.lifted(tree.model), posed.problem.cost.name
     result = Result(model, told.objective, name, told.lower_bound, told.status, front.stats)
     given: Any = posed.given
-    one._take_result(result, posed, given)
+    one._take_result(one._with_counts(result, posed), posed, given)
     one._finish(posed)
     return one
 

@@ -378,8 +378,7 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
             return solve_fair(problem, limits=limits, progress=progress)
         return super()._searched(problem, limits, progress, file)
 
-    def _solve(self, problem: PosedTree, limits: Limits, progress: Progress | None) -> Result:
-        result = super()._solve(problem, limits, progress)
+    def _with_counts(self, result: Result, problem: PosedTree) -> Result:
         given, kept = problem.given, problem.problem.kept
         if result.model is None or not isinstance(given, ClassRows):
             return result
@@ -521,6 +520,13 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
 
     def _facts(self) -> list[tuple[str, str]]:
         return [*super()._facts(), *self._constraint_facts()]
+
+    @property
+    def _trees(self) -> str:
+        limits = self._without_leaves()
+        order = gettext(" that keeps the order of classes") if "monotonic_cst" in limits else ""
+        meeting = gettext(" that meets the constraints") if "constraints" in limits else ""
+        return f"{super()._trees}{order}{meeting}"
 
     def _claim(self) -> str:
         if self.criterion == "balanced_accuracy" and not self.alpha:

@@ -139,7 +139,13 @@ class TreeLearner(ProvedLearner[Rows]):
         else:
             with SearchFile(self.checkpoint, self._recorded(problem.problem)) as file:
                 result = self._search(problem.problem, limits, progress, file)
-        return result if result.model is None else replace(result, model=problem.lifted(result.model))
+        if result.model is not None:
+            result = replace(result, model=problem.lifted(result.model))
+        return self._with_counts(result, problem)
+
+    def _with_counts(self, result: Result, problem: PosedTree) -> Result:
+        """The result, whose model is over the columns, with what the learner counts at each node."""
+        return result
 
     def _recorded(self, problem: TreeProblem) -> dict[str, Any]:
         """The description of the problem in a checkpoint, by which a later fit recognises it."""

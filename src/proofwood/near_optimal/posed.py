@@ -159,7 +159,9 @@ def near_optimal_trees(
             OptimalityWarning,
             stacklevel=2,
         )
-    return NearOptimalTrees(Source(learner, posed, rows, found), best, budget, time_limit)
+    return NearOptimalTrees(
+        Source(learner, posed, rows, found, int(slack) if is_integer(slack) else float(slack)), best, budget, time_limit
+    )
 
 
 def slack_units(problem: TreeProblem, slack: float) -> int:

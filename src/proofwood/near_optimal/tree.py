@@ -32,12 +32,14 @@ class Source:
     posed : the problem over the columns
     rows : the training rows
     found : the engine's set
+    slack : how much more than the best tree a tree may cost, as ``max_gap`` is read
     """
 
     optimum: OptimalTreeClassifier
     posed: PosedTree
     rows: ClassRows
     found: NearTrees
+    slack: int | float
 
     def real(self, cost: int) -> Fraction:
         """An integer cost of the engine in units of the objective."""
@@ -129,15 +131,17 @@ class NearTree:
         result = best.result_
         objective = max(self.objective, result.objective)
         final = ProgressEvent(result.stats.seconds, objective, result.lower_bound)
-        return self.of.fitted(
+        optimal = objective == result.lower_bound
+        tree = self.of.fitted(
             replace(
                 result,
                 model=self.of.found.table_of(self.tests),
                 objective=objective,
-                status=Status.OPTIMAL if objective == result.lower_bound else Status.WITHIN_GAP,
+                status=Status.OPTIMAL if optimal else Status.WITHIN_GAP,
                 trace=(final,),
             )
         )
+        return tree if optimal else tree.set_params(max_gap=self.of.slack)
 
     @property
     def model(self) -> NodeTable:

@@ -49,6 +49,12 @@ def test_weights_of_classes_change_no_rate(kind: Any, options: dict[str, Any]) -
     assert tree.objective_ == pytest.approx(least, abs=1e-9)
 
 
+def test_the_claim_names_the_limit() -> None:
+    X, y = np.arange(8.0).reshape(-1, 1), np.array([0, 1] * 4)
+    tree = OptimalTreeClassifier(1, constraints=DemographicParity()).fit(X, y, sensitive_features=y)
+    assert tree._claim() == "no tree of depth at most 1 that meets the constraints makes fewer errors"
+
+
 def test_a_ratio_of_zero_only_measures() -> None:
     X, y = people()
     free = OptimalTreeClassifier(max_depth=2).fit(X, y)

@@ -78,6 +78,7 @@ def test_the_order_stands_in_the_claim() -> None:
         "trees whose class never goes from default to paid with rising debt",
     )
     assert "never goes from paid to default with rising income" in tree.summary()
+    assert tree._claim() == "no tree of depth at most 2 that keeps the order of classes makes fewer errors"
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pandas as pd
 import pytest
 from sklearn.model_selection import StratifiedKFold
 
-from proofwood import OptimalityWarning, OptimalTreeClassifier, OptimalTreeRegressor, optimal_tree_path
+from proofwood import OptimalityWarning, OptimalTreeClassifier, OptimalTreeRegressor, load, optimal_tree_path
 from proofwood.estimators.tree_path import TreePath
 from proofwood.result import Status
 from tests.interrupts import interrupted
@@ -100,8 +101,13 @@ def test_numbers(criterion: str) -> None:
 
 
 @pytest.mark.parametrize("criterion", ["balanced_accuracy", "log_loss", "gini"])
-def test_other_criteria_of_classes(criterion: str) -> None:
+def test_other_criteria_of_classes(criterion: str, tmp_path: Path) -> None:
     path = optimal_tree_path(X, Y, max_depth=2, criterion=criterion)
+    path.at(3).save(tmp_path / "tree.json")
+    again = load(tmp_path / "tree.json")
+    assert np.array_equal(again.predict_proba(X), path.at(3).predict_proba(X))
+    assert again.export_text() == path.at(3).export_text()
+    assert " wrong" in again.export_text()
     for tree in path:
         alone = OptimalTreeClassifier(2, criterion=criterion, max_leaf_nodes=tree.leaves).fit(X, Y)
         assert tree.objective == pytest.approx(alone.objective_)
