@@ -347,8 +347,8 @@ class SumStumps final : public StumpCosts {
       all_[T::kSums + 1] = static_cast<double>(rows.counts.mass);
     }
     values_ = {records, static_cast<double>(batch_.minimum.rows), static_cast<double>(batch_.minimum.mass),
-               set_.zero.rate, false};
-    if constexpr (CheaplyBounded<T>) values_.bounded = batch_.bounded && T::comparable(all_.data(), least.data());
+               set_.zero.rate, batch_.bounded};
+    if constexpr (CheaplyBounded<T>) values_.bounded &= T::comparable(all_.data(), least.data());
     if (T::kOwn) {
       own_.resize(rows.n_features);
       for (auto& sums : own_) sums.clear();
