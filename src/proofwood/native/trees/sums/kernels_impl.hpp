@@ -119,7 +119,8 @@ class EverySplit : Record<T, kLimited, kUnit> {
       const Best most = T::split(first.low[side], last.high[side], rows_.rate);
       open |= reinterpret_cast<I>(T::more(most, best_[side]));
       if (kLimited)
-        open |= reinterpret_cast<I>(T::more(most, some_[side])) & Of::permitted(last.low[side], first.high[side], rows_);
+        open |=
+            reinterpret_cast<I>(T::more(most, some_[side])) & Of::permitted(last.low[side], first.high[side], rows_);
     }
     return any(open);
   }
@@ -297,10 +298,9 @@ struct Walks : Record<T, kLimited, kUnit> {
   static void walk_near_or_far(const SortedRows& sorted, const SumRecords& rows, double* state) {
     sorted.n < kFar ? walk_with<Splits, false>(sorted, rows, state) : walk_with<Splits, true>(sorted, rows, state);
   }
-  // Sums of the first rows: of those that go low, per lane, and of all.
+  // Sums of the first rows, per lane: of those on its low side, and of the others.
   struct Seen {
-    V low[kSums]{};
-    double all[kSums]{};
+    V sums[2][kSums]{};
     std::uint32_t rows = 0;
 
     template <bool kFetch>
@@ -313,19 +313,18 @@ struct Walks : Record<T, kLimited, kUnit> {
         const double* const record = of.records + order[rows] * Of::kStride;
         const std::uint64_t mask = Of::bits(record);
         for (int k = 0; k < kSums; ++k) {
-          all[k] += Of::number(record, k);
-          low[k] = add_low(low[k], mask, Of::number(record, k));
+          sums[0][k] = add_low(sums[0][k], mask, Of::number(record, k));
+          sums[1][k] = add_low(sums[1][k], ~mask, Of::number(record, k));
         }
       }
     }
     [[gnu::always_inline]] Place<kSums> place(const V (&sides)[2][kSums]) const {
       Place<kSums> here;
-      for (int k = 0; k < kSums; ++k) {
-        here.low[0][k] = low[k];
-        here.high[0][k] = sides[0][k] - low[k];
-        here.low[1][k] = all[k] - low[k];
-        here.high[1][k] = sides[1][k] - here.low[1][k];
-      }
+      for (int side = 0; side < 2; ++side)
+        for (int k = 0; k < kSums; ++k) {
+          here.low[side][k] = sums[side][k];
+          here.high[side][k] = sides[side][k] - sums[side][k];
+        }
       return here;
     }
   };
