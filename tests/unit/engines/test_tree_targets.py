@@ -141,19 +141,23 @@ def rates_or_shares(rng: np.random.Generator, kind: str, X: FloatArray) -> npt.N
 
 
 @pytest.mark.parametrize("simd", _native.instruction_sets())
-@pytest.mark.parametrize("kind", ["counts", "times", "equal", "apart", "classes"])
+@pytest.mark.parametrize("kind", ["counts", "times", "equal", "apart", "classes", "rewards"])
 @pytest.mark.parametrize("seed", range(4))
 def test_cheap_bounds_leave_out_no_stump_that_counts(kind: str, simd: str, seed: int) -> None:
     """The same stumps are the best: the same tree, bounds and work."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(int(rng.choice([20, 150, 400])), 4))
     X[:, 2:] = np.round(2 * X[:, 2:])
-    numbers = rates_or_shares(rng, kind, X)
-    targets = {
-        "task": "log_loss" if kind == "classes" else "deviance",
-        "numbers": numbers,
-        "shift": int(rng.choice([-34, -24])),
-    }
+    if kind == "rewards":
+        rewards = rng.integers(-3, 4, (len(X), 3)) + np.round(X[:, :3])
+        numbers = np.ascontiguousarray((rewards.max(axis=1, keepdims=True) - rewards).astype(np.int64))
+        targets = {"task": "policy", "numbers": numbers, "shift": 0}
+    else:
+        targets = {
+            "task": "log_loss" if kind == "classes" else "deviance",
+            "numbers": rates_or_shares(rng, kind, X),
+            "shift": int(rng.choice([-34, -24])),
+        }
     settings = {"min_rows": int(rng.choice([1, 4]))}
     answers = []
     for on in (True, False):

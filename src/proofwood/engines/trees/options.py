@@ -18,10 +18,11 @@ class SearchOptions:
 
     Parameters
     ----------
-    similarity : neighbourhood pruning by the similarity bound (eq. 3, 7-9)
-    interval_shrinking : before an interval is processed, shrink it again by the newest bound (eq. 10, 11)
+    similarity : neighbourhood pruning by the similarity bound (eq. 3, 7-9); never for squared errors
+    interval_shrinking : before an interval is processed, shrink it again by the newest bound (eq. 10, 11); the same
     sub_interval : bound a whole interval by its two evaluated neighbours (eq. 12, Theorem 3)
-    stump_bounds : of costs with logarithms, count only the stumps whose cheap bound beats the best one so far
+    stump_bounds : of costs with logarithms and of lost rewards, count only the stumps whose cheap bound beats the best
+        one so far
     depth_two : solve subtrees of depth two by the batched routine (Algorithm 2); off: by recursion
     coarse : bound hundreds of splits of depth-two trees in one coarse walk, for tables of many columns
     cache : store solved subproblems by row set and depth

@@ -43,7 +43,7 @@ bool DepthTwoOf<Value>::solve(Subproblem& subproblem, NeighbourBoundsOf<Value>& 
 // What splitting off nothing leaves, in the last lane.
 template <class Value>
 void DepthTwoOf<Value>::take_base(Subproblem& subproblem) {
-  costs->settle(lanes.size() - 1);
+  if (!kOneNumber<Value> || !frame_.table.levels.empty()) costs->settle(lanes.size() - 1);  // else a bound is enough
   const Side base = side_cost(lanes.size() - 1, 0);
   base_ = base;
   const i64 leaf = costs->sides[lanes.size() - 1][0].leaf;
@@ -84,7 +84,7 @@ bool DepthTwoOf<Value>::run_seeds(Subproblem& subproblem) {
   lanes.push_back({0, n, -1});  // splits off nothing
   if (!run(*subproblem.rows)) return false;
   take_base(subproblem);
-  for (std::size_t l = 0; l < room; ++l) take_lane(subproblem, l);
+  take_lanes(subproblem, room);
   return true;
 }
 
@@ -113,7 +113,7 @@ bool DepthTwoOf<Value>::exhaust(Subproblem& subproblem, bool base_known, const I
       take_base(subproblem);
     }
     const Value before = subproblem.upper;
-    for (std::size_t l = 0; l < candidates; ++l) take_lane(subproblem, l);
+    take_lanes(subproblem, candidates);
     if (improved && exceeds(before, subproblem.upper)) improved(subproblem);
     put_back(queue, subproblem.cutoff());
     if (made == 0) continue;
@@ -254,6 +254,18 @@ void DepthTwoOf<Value>::take_lane(Subproblem& subproblem, std::size_t lane_index
   lower_to(subproblem.evaluated_relaxed, point.total);
   lower_to(subproblem.evaluated_lower, lower);
   if (exceeds(subproblem.upper, point.upper)) subproblem.offer(point.upper, trees_of(subproblem, lane, low, high));
+}
+
+// Where rounding leaves costs open, the cheapest first: then few of the others are below the cutoff, and made exact.
+template <class Value>
+void DepthTwoOf<Value>::take_lanes(Subproblem& subproblem, std::size_t count) {
+  turns_.clear();
+  for (std::size_t l = 0; l < count; ++l) {
+    const auto& sides = costs->sides[l];
+    turns_.emplace_back(frame_.table.rounded ? sides[0].stump_all + sides[1].stump_all : 0, l);
+  }
+  if (frame_.table.rounded) std::sort(turns_.begin(), turns_.end());
+  for (const auto& [cost, l] : turns_) take_lane(subproblem, l);
 }
 
 // The trees of an evaluated candidate.

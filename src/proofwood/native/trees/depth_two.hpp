@@ -39,6 +39,7 @@ class DepthTwoOf : public StumpBatch {
   bool fill_batch(IntervalQueueOf<Value>& queue, std::size_t room, const Value& limit, u32 before);
   bool run(Rows& rows);  // the batch; false if stopped
   void take_lane(Subproblem& subproblem, std::size_t lane);
+  void take_lanes(Subproblem& subproblem, std::size_t count);  // the first ones
   void put_back(IntervalQueueOf<Value>& queue, const Value& limit);
 
   // Of the last subproblem: what the better of a leaf and the best stump costs, if it was needed.
@@ -87,6 +88,7 @@ class DepthTwoOf : public StumpBatch {
   std::vector<std::pair<std::size_t, std::size_t>> spans_;  // lanes of each taken interval
   std::vector<u32> positions_;
   std::vector<int> seeds_;
+  std::vector<std::pair<i64, std::size_t>> turns_;
 };
 
 template <>

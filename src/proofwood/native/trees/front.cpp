@@ -13,6 +13,7 @@ namespace {
 Settings for_wish(Settings settings, const Table& table, const FrontWish& wish) {
   settings.max_depth = std::min(settings.max_depth, std::max(wish.choice.leaves, 1) - 1);
   if (!table.similar) settings.rules.reach = settings.rules.similarity = false;
+  if (!table.own.empty()) settings.rules.similarity = settings.rules.interval_shrinking = false;
   return settings;
 }
 

@@ -90,7 +90,7 @@ bool IntervalQueueOf<Value>::prune(Interval& interval, const Value& limit, bool 
   requires kOneNumber<Value>
 {
   const Point &u = points[interval.below], &v = points[interval.above];
-  const i64 apart = distance(u, v);
+  const i64 apart = rules_.similarity ? distance(u, v) : 0;
   interval.bound = std::max(interval.bound, prices_.leaf);
   neighbourhood_pruning(interval.bound, u.total, v.total, apart);
   const bool shrunk =
@@ -148,7 +148,7 @@ Value IntervalQueueOf<Value>::bound_of(const Interval& interval) const {
   } else {
     const Point &u = points[interval.below], &v = points[interval.above];
     if (interval.is_point()) return u.total;
-    const i64 apart = distance(u, v);
+    const i64 apart = rules_.similarity ? distance(u, v) : 0;
     Value bound(u.total.size(), 0);
     if (rules_.similarity)
       for (int l = 1; l <= bound.size(); ++l) neighbourhood_pruning(bound[l], u.total[l], v.total[l], apart);
@@ -187,19 +187,17 @@ bool IntervalQueueOf<Value>::interval_shrinking(Interval& interval, i64 below, i
   if (below >= 0) {
     const i64 reach = weight_of(below);
     const i64 from = rows_->weight_before(*table_, f, u.position);
-    const u32 first = rows_->position_at_weight(*table_, f, u.position, from + reach + 1);
-    if (first > interval.first) {
-      interval.first = first;
+    if (rows_->weight_before(*table_, f, interval.first) <= from + reach) {
+      interval.first = rows_->position_at_weight(*table_, f, interval.first, from + reach + 1);
       shrunk = true;
     }
   }
   if (above >= 0) {
     const i64 reach = weight_of(above);
     const i64 need = rows_->weight_before(*table_, f, v.position) - reach;  // last t with weight_before(t) < need
-    const u32 beyond = need <= 0 ? 0 : rows_->position_at_weight(*table_, f, 0, need);
-    const u32 last = beyond == 0 ? 0 : beyond - 1;
-    if (last < interval.last) {
-      interval.last = last;
+    if (rows_->weight_before(*table_, f, interval.last) >= need) {
+      const u32 beyond = need <= 0 ? 0 : rows_->position_at_weight(*table_, f, 0, need);
+      interval.last = beyond == 0 ? 0 : beyond - 1;
       shrunk = true;
     }
   }

@@ -39,6 +39,8 @@ Settings for_table(Settings settings, const Table& table) {
   // Rounded down, a tree may cost a unit less where more levels are left, without more splits: decisions/0093-tasks.
   if (table.rounded) rules.affordable = false;
   if (!table.similar) rules.reach = rules.similarity = rules.blocks = false;
+  // What one more row may cost a tree of numbers exceeds what neighbours differ by: decisions/0093-tasks.
+  if (!table.own.empty()) rules.similarity = rules.interval_shrinking = false;
   if (settings.any_depth) {
     if (table.by_sums()) throw std::invalid_argument("trees of any depth need classes");
     settings.max_depth = depth_paid_for(settings, table);

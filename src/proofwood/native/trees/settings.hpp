@@ -35,7 +35,7 @@ struct Rules {
   bool reach = true;  // not to choose: whether it is known what a row costs at most; if not, eq. 10 and 11 do not hold
   bool sub_interval = true;    // eq. 12: both evaluated neighbours of an interval bound all of it
   bool feature_bounds = true;  // start from what the same feature cost in neighbouring subproblems
-  bool stump_bounds = true;    // of tasks with logarithms: only stumps whose cheap bound beats the best are counted
+  bool stump_bounds = true;    // of tasks by sums: only stumps whose cheap bound beats the best are counted
   bool depth_two = true;       // batched depth-two routine (Algorithm 2)
   bool coarse = true;          // depth two: bounds of very many splits first, for tables of many columns
   bool cache = true;

@@ -420,6 +420,8 @@ def bits_of(value: Fraction) -> int:
 
 def products(numbers: Integers, weights: Integers) -> Integers:
     """Whole numbers times weights, as int64 where the sum of all fits."""
+    if numbers.dtype == object and weights.dtype != object and (weights == 1).all():
+        return numbers
     largest = [int(max(array.max(initial=1), -array.min(initial=0))) for array in (numbers, weights)]
     kind = np.int64 if largest[0] * largest[1] * max(1, numbers.size) < 2**63 else object
     return np.asarray(numbers.astype(kind) * weights.astype(kind))

@@ -137,7 +137,7 @@ class SumCosts final : public SumsTask {
       return {cost, cost};
     }
     const double cost = (own.whole - saved) * scale_, error = own.error * scale_ + 0x1p-46;
-    const auto units = [](double value) { return static_cast<i64>(std::floor(std::max(value, 0.0))); };
+    const auto units = [](double value) { return static_cast<i64>(std::max(value, 0.0)); };
     return {units(cost - error), units(cost + error)};
   }
   i64 exactly(const OwnCost& own, const LeafSums& leaves, double saved) const {
@@ -326,6 +326,7 @@ class SumStumps final : public StumpCosts {
     stride_ = static_cast<std::size_t>(places_.sums) + (kernels_.unit ? 0 : 1);
     skipped_ = kernels_.unit ? 1 : 0;
     double* const records = static_cast<double*>(records_.resize(rows.n * stride_ * sizeof(double)));
+    if (T::kOwn) own_of_.resize(rows.n);
     std::array<double, T::kSums> least;  // of those above 0
     least.fill(std::numeric_limits<double>::infinity());
     for (u32 local = 0; local < rows.n; ++local) {
@@ -336,6 +337,7 @@ class SumStumps final : public StumpCosts {
       if constexpr (CheaplyBounded<T>)
         for (int k = 0; k < T::kSums; ++k) least[k] = sums[k] > 0 ? std::min(least[k], sums[k]) : least[k];
       std::copy(sums.begin() + skipped_, sums.end(), record);
+      if constexpr (T::kOwn) own_of_[local] = set_.own_of(table, row);
       if (!limited_) continue;
       record[T::kSums] = table.count[row];
       record[T::kSums + 1] = static_cast<double>(table.mass[row]);
@@ -347,8 +349,8 @@ class SumStumps final : public StumpCosts {
       all_[T::kSums + 1] = static_cast<double>(rows.counts.mass);
     }
     values_ = {records, static_cast<double>(batch_.minimum.rows), static_cast<double>(batch_.minimum.mass),
-               set_.zero.rate, false};
-    if constexpr (CheaplyBounded<T>) values_.bounded = batch_.bounded && T::comparable(all_.data(), least.data());
+               set_.zero.rate, batch_.bounded};
+    if constexpr (CheaplyBounded<T>) values_.bounded &= T::comparable(all_.data(), least.data());
     if (T::kOwn) {
       own_.resize(rows.n_features);
       for (auto& sums : own_) sums.clear();
@@ -430,21 +432,20 @@ class SumStumps final : public StumpCosts {
 
   // Own costs of the first rows in the order of a feature: kept at every kStep-th row.
   i128 own_before(u32 feature, u32 position) {
-    constexpr u32 kStep = 32;
+    constexpr u32 kStep = 8;
     if (position == rows_->n) return set_.own;
     auto& kept = own_[feature];
     const u32* const order = rows_->order(feature);
-    const auto own_of = [&](u32 i) { return set_.own_of(batch_.table, rows_->row(order[i])); };
     if (kept.empty()) {
       kept.reserve(rows_->n / kStep + 1);
       i128 sum = 0;
       for (u32 i = 0; i < rows_->n; ++i) {
         if (i % kStep == 0) kept.push_back(sum);
-        sum += own_of(i);
+        sum += own_of_[order[i]];
       }
     }
     i128 sum = kept[position / kStep];
-    for (u32 i = position / kStep * kStep; i < position; ++i) sum += own_of(i);
+    for (u32 i = position / kStep * kStep; i < position; ++i) sum += own_of_[order[i]];
     return sum;
   }
 
@@ -521,6 +522,7 @@ class SumStumps final : public StumpCosts {
   double* state_ = nullptr;
   typename Costs::Set set_;
   std::vector<double> all_;                        // sums of all rows
+  std::vector<i128> own_of_;                       // per local row
   std::vector<std::vector<i128>> own_;             // per feature
   std::vector<std::array<OwnCost, 2>> own_sides_;  // per lane
   std::vector<std::array<bool, 2>> open_;          // per lane

@@ -1,5 +1,6 @@
 // The walks of tasks by sums for one instruction set (docs/theory/optimal-trees.md, "Tasks"). Included once per
 // translation unit, as trees/kernels_impl.hpp is.
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -58,6 +59,9 @@ PROOFWOOD_PART unsigned not_at_most(V a, V b) {
 #endif
 }
 
+// Whether a lane is true.
+PROOFWOOD_PART bool any(I lanes) { return not_at_most(__builtin_convertvector(-lanes, V), V{}) != 0; }
+
 // What all walks of a task know. `kUnit`: all rows weigh 1, and their records leave that out.
 template <class T, bool kLimited, bool kUnit>
 struct Record {
@@ -106,6 +110,19 @@ class EverySplit : Record<T, kLimited, kUnit> {
         keep(some_[side], here,
              reinterpret_cast<I>(T::more(here, some_[side])) & Of::permitted(place.low[side], place.high[side], rows_));
     }
+  }
+  // Of exact costs: whether a split of a stretch may be better than the best one. They all cost as much as the rows that
+  // are low at the first and those that are high at the last of them, or more.
+  [[gnu::always_inline]] bool may_gain(const Place<Of::kSums>& first, const Place<Of::kSums>& last) const {
+    I open{};
+    for (int side = 0; side < 2; ++side) {
+      const Best most = T::split(first.low[side], last.high[side], rows_.rate);
+      open |= reinterpret_cast<I>(T::more(most, best_[side]));
+      if (kLimited)
+        open |=
+            reinterpret_cast<I>(T::more(most, some_[side])) & Of::permitted(last.low[side], first.high[side], rows_);
+    }
+    return any(open);
   }
   void end() {
     for (int side = 0; side < 2; ++side)
@@ -267,42 +284,84 @@ struct Walks : Record<T, kLimited, kUnit> {
         return;
       }
     }
+    if constexpr (T::kExact) {
+      if (rows.bounded) {
+        sorted.n < kFar ? walk_stretches<false>(sorted, rows, state) : walk_stretches<true>(sorted, rows, state);
+        return;
+      }
+    }
     walk_near_or_far<EverySplit<T, kLimited, kUnit>>(sorted, rows, state);
   }
   // Records of many rows outgrow the caches near a core: they are fetched ahead.
+  static constexpr std::uint32_t kFar = 1u << 15;
   template <class Splits>
   static void walk_near_or_far(const SortedRows& sorted, const SumRecords& rows, double* state) {
-    constexpr std::uint32_t kFar = 1u << 15;
     sorted.n < kFar ? walk_with<Splits, false>(sorted, rows, state) : walk_with<Splits, true>(sorted, rows, state);
+  }
+  // Sums of the first rows, per lane: of those on its low side, and of the others.
+  struct Seen {
+    V sums[2][kSums]{};
+    std::uint32_t rows = 0;
+
+    template <bool kFetch>
+    [[gnu::always_inline]] void add(const SortedRows& sorted, const SumRecords& of, std::uint32_t end) {
+      constexpr std::uint32_t kAhead = 24;
+      const std::uint32_t* const order = sorted.order;
+      for (; rows < end; ++rows) {
+        if constexpr (kFetch)
+          __builtin_prefetch(of.records + order[rows + kAhead < sorted.n ? rows + kAhead : rows] * Of::kStride);
+        const double* const record = of.records + order[rows] * Of::kStride;
+        const std::uint64_t mask = Of::bits(record);
+        for (int k = 0; k < kSums; ++k) {
+          sums[0][k] = add_low(sums[0][k], mask, Of::number(record, k));
+          sums[1][k] = add_low(sums[1][k], ~mask, Of::number(record, k));
+        }
+      }
+    }
+    [[gnu::always_inline]] Place<kSums> place(const V (&sides)[2][kSums]) const {
+      Place<kSums> here;
+      for (int side = 0; side < 2; ++side)
+        for (int k = 0; k < kSums; ++k) {
+          here.low[side][k] = sums[side][k];
+          here.high[side][k] = sides[side][k] - sums[side][k];
+        }
+      return here;
+    }
+  };
+  PROOFWOOD_PART void load_sides(const double* state, V (&sides)[2][kSums]) {
+    for (int side = 0; side < 2; ++side)
+      for (int k = 0; k < kSums; ++k) sides[side][k] = load(state, kPlaces.sum(side, k));
   }
   template <class Splits, bool kFetch>
   static void walk_with(const SortedRows& sorted, const SumRecords& rows, double* state) {
-    constexpr std::uint32_t kAhead = 24;
     Splits splits(rows, state);
-    V low[kSums]{}, all[2][kSums];
-    double seen[kSums]{};
-    for (int side = 0; side < 2; ++side)
-      for (int k = 0; k < kSums; ++k) all[side][k] = load(state, kPlaces.sum(side, k));
-    const std::uint32_t* const order = sorted.order;
-    for (std::uint32_t segment = 0, i = 0; segment + 1 < sorted.n_ends; ++segment) {
-      for (const std::uint32_t end = sorted.ends[segment]; i < end; ++i) {
-        if constexpr (kFetch)
-          __builtin_prefetch(rows.records + order[i + kAhead < sorted.n ? i + kAhead : i] * Of::kStride);
-        const double* const record = rows.records + order[i] * Of::kStride;
-        const std::uint64_t mask = Of::bits(record);
-        for (int k = 0; k < kSums; ++k) {
-          seen[k] += Of::number(record, k);
-          low[k] = add_low(low[k], mask, Of::number(record, k));
-        }
+    V sides[2][kSums];
+    load_sides(state, sides);
+    Seen seen;
+    for (std::uint32_t segment = 0; segment + 1 < sorted.n_ends; ++segment) {
+      seen.template add<kFetch>(sorted, rows, sorted.ends[segment]);
+      splits.offer(seen.place(sides));
+    }
+    splits.end();
+  }
+  // The same, a stretch of splits at a time, which is left out where none of them can be better than the best one.
+  template <bool kFetch>
+  static void walk_stretches(const SortedRows& sorted, const SumRecords& rows, double* state) {
+    constexpr std::uint32_t kStretch = 16;
+    EverySplit<T, kLimited, kUnit> splits(rows, state);
+    V sides[2][kSums];
+    load_sides(state, sides);
+    Seen seen;
+    for (std::uint32_t first = 0, last; first + 1 < sorted.n_ends; first = last) {
+      last = std::min(first + kStretch, sorted.n_ends - 1);
+      const Seen before = seen;
+      seen.template add<kFetch>(sorted, rows, sorted.ends[last - 1]);
+      if (!splits.may_gain(before.place(sides), seen.place(sides))) continue;
+      seen = before;
+      for (std::uint32_t segment = first; segment < last; ++segment) {
+        seen.template add<false>(sorted, rows, sorted.ends[segment]);
+        splits.offer(seen.place(sides));
       }
-      Place<kSums> place;
-      for (int k = 0; k < kSums; ++k) {
-        place.low[0][k] = low[k];
-        place.high[0][k] = all[0][k] - low[k];
-        place.low[1][k] = seen[k] - low[k];
-        place.high[1][k] = all[1][k] - place.low[1][k];
-      }
-      splits.offer(place);
     }
     splits.end();
   }
