@@ -85,6 +85,12 @@ void BlockSearch::allow(i64 free, double share) {
   share_ = share;
 }
 
+// Whether less than three tenths of the best tree are proved.
+bool BlockSearch::says_little() const {
+  const Bounds known = outer_.run.state();
+  return 10 * known.lower < 3 * known.upper;
+}
+
 void BlockSearch::begin_depth(i64 before, bool last) {
   const std::lock_guard lock(pace_);
   before_ = last ? 0 : static_cast<double>(before);
@@ -106,7 +112,7 @@ double BlockSearch::pace(double done, double closed) {
   allowed_ += early + share_ * (done - early / kEarly);
   // No bound yet, after a tenth of a second or so: the search is none of the shortest, at least with many features.
   const double not_short = root_.features.size() < kManyFeatures ? kNotShort : kNotShortOfMany;
-  if (searched_ > not_short && !bounded_ && work_ < kForFirstBound) allowed_ += kSooner * done;
+  if (searched_ > not_short && !bounded_ && says_little() && work_ < kForFirstBound) allowed_ += kSooner * done;
   if (share_ > 0 || searched_ > kLongSearch)
     allowed_ = std::max(allowed_, kSearchShare * searched_ / (closed + kClosedAtLeast));
   return allowed_;

@@ -35,6 +35,7 @@ class BlockSearch {
   // What is known of each threshold of `rows`; for when no other thread is at work.
   Floors floors() const;
   bool bounds() const { return bounded_; }  // all rows by more than 0
+  bool says_little() const;
   u64 work() const { return work_.load(std::memory_order_relaxed); }
 
  private:

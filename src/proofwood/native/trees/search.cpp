@@ -220,9 +220,7 @@ void Search::look_for_trees() {
   if (improver_ == nullptr) return;
   if (blocks_) {
     // A bound that says something comes first: what it takes pays for no trees. Deep trees may have no error at all.
-    constexpr i64 kPartsOfTen = 3;
-    const Bounds known = shared_.run.state();
-    if (settings_.max_depth == 4 && 10 * known.lower < kPartsOfTen * known.upper)
+    if (settings_.max_depth == 4 && blocks_->says_little())
       for_first_bound_ = std::min(blocks_->work(), kForFirstBound);
     improver_->note_blocks(blocks_->work() - for_first_bound_);
   }
