@@ -8,8 +8,8 @@
 namespace proofwood::trees {
 
 namespace {
-constexpr u32 kMostBlocks = 12, kMostEdges = 24;  // per feature
-constexpr u32 kFewRows = 8;                       // of a block that is cut
+constexpr u32 kMostEdges = 24;   // per feature
+constexpr u32 kFewRows = 8;      // of a block that is cut
 constexpr int kGapShift = 3;     // pieces of depth two are solved up to an eighth of their cost at first
 constexpr double kForget = 0.1;  // weight of the newest step in what is learned
 constexpr u64 kFixed = 2'000;    // work of a subproblem besides its rows
@@ -198,12 +198,11 @@ void BlockSearch::work_on(BlockNode& node, Rows& rows, u64 until, bool report) {
 
 // Of many classes, walks over pieces of depth two are cheap where a byte holds the weight of each class.
 u32 BlockSearch::blocks_of(const BlockNode& node, const Rows& rows) const {
-  constexpr i64 kOfByte = 250;
+  constexpr i64 kOfByte = 250, kMost = 12;
   if (node.depth > 3 || n_blocks_ < kBlocks || outer_.table.n_classes <= 2) return n_blocks_;
-  const i64 heaviest = rows.counts.heaviest_class();
-  if (4 * heaviest >= 3 * rows.counts.weight) return n_blocks_;
-  const i64 wish = (heaviest + kOfByte - 1) / kOfByte;
-  return static_cast<u32>(std::clamp<i64>(wish, kBlocks, kMostBlocks));
+  const i64 heaviest = rows.counts.heaviest_class(), wish = (heaviest + kOfByte - 1) / kOfByte;
+  if (4 * heaviest >= 3 * rows.counts.weight || wish > kMost) return n_blocks_;
+  return std::max(n_blocks_, static_cast<u32>(wish));
 }
 
 bool BlockSearch::begin_feature(BlockNode& node, Rows& rows, u32 feature) {
