@@ -150,7 +150,8 @@ bool Search::needs_no_split() const {
   return root_.n < 2 || !settings_.minimum.may_split(root_.counts) || root_.leaf <= settings_.prices.leaf;
 }
 
-// Bounds by blocks do not shorten the search, so their work is a share of what that will probably take.
+// Bounds by blocks do not shorten the search, so their work is a share of what that will probably take
+// (docs/decisions/0022-block-bounds.md).
 void Search::begin_blocks() {
   constexpr double kWhileShallow = 0.5, kLarge = 3e6, kManyFeatures = 10;
   const bool deep = settings_.max_depth > 4;
