@@ -8,8 +8,6 @@
 namespace proofwood::trees {
 
 namespace {
-
-constexpr u32 kBlocks = 4;       // per feature at first
 constexpr u32 kMostEdges = 24;   // per feature
 constexpr u32 kFewRows = 8;      // of a block that is cut
 constexpr int kGapShift = 3;     // pieces of depth two are solved up to an eighth of their cost at first
@@ -21,6 +19,8 @@ constexpr std::size_t kManyFeatures = 10;
 constexpr u64 kMostPieces = 3'000'000;
 // Work is a share of what the search will probably take, by what it has closed, if it is expected to be or is long.
 constexpr double kSearchShare = 0.1, kClosedAtLeast = 0.05;
+// The share of what is expected comes early, as so many times the work of the search.
+constexpr double kExpectedShare = 0.05, kEarly = 6, kLongExpected = 4e9;
 
 Settings bottom_settings(const Settings& settings) {
   Settings bottom = settings;
@@ -38,12 +38,13 @@ void learn(double& average, double value) { average += kForget * (std::clamp(val
 
 }  // namespace
 
-BlockSearch::BlockSearch(Shared& outer, Rows& rows, int depth)
+BlockSearch::BlockSearch(Shared& outer, Rows& rows, int depth, u32 blocks)
     : outer_(outer),
       settings_(bottom_settings(outer.settings)),
       shared_(outer.table, settings_, outer.stop, TreeRun::Clock::now()),
       solver_(shared_),
       rows_(rows),
+      n_blocks_(blocks),
       buffers_(static_cast<std::size_t>(depth) + 1),
       learned_(static_cast<std::size_t>(depth) + 1) {
   begin(root_, rows, depth);
@@ -78,33 +79,57 @@ void BlockSearch::begin(BlockNode& node, Rows& rows, int depth) {
   if (left_out) node.base = solve_bottom(rows, kGapShift).lower;
 }
 
-void BlockSearch::allow(i64 free, i64 extra, double share) {
+void BlockSearch::allow(i64 free, double share) {
   const std::lock_guard lock(pace_);
   allowed_ += static_cast<double>(free);
-  extra_ = static_cast<double>(extra);
   share_ = share;
+}
+
+// Whether less than three tenths of the best tree are proved.
+bool BlockSearch::says_little() const {
+  const Bounds known = outer_.run.state();
+  return 10 * known.lower < 3 * known.upper;
+}
+
+void BlockSearch::begin_depth(i64 before, bool last) {
+  const std::lock_guard lock(pace_);
+  before_ = last ? 0 : static_cast<double>(before);
+  of_depth_ = 0;
+  // A search that will probably be short goes on alone.
+  if (searched_ > 0) share_ = expected_ < kLongExpected ? 0 : kExpectedShare;
+}
+
+// Adds to what is allowed by so much more work of the main search. Each depth takes about as many times the work
+// of the depth before as that did (docs/decisions/0102-bounds-that-are-known.md has what was measured), and what a depth
+// has taken so far says at least what the next one takes.
+double BlockSearch::pace(double done, double closed) {
+  of_depth_ += done;
+  searched_ += done;
+  if (before_ > 0) expected_ = std::max(expected_, of_depth_ * of_depth_ / before_);
+  double early = 0;
+  if (expected_ >= kLongExpected) early = std::clamp(kExpectedShare * expected_ - early_, 0.0, kEarly * done);
+  early_ += early;
+  allowed_ += early + share_ * (done - early / kEarly);
+  // No bound yet, after a tenth of a second or so: the search is none of the shortest, at least with many features.
+  const double not_short = root_.features.size() < kManyFeatures ? kNotShort : kNotShortOfMany;
+  if (searched_ > not_short && !bounded_ && says_little() && work_ < kForFirstBound) allowed_ += kSooner * done;
+  if (share_ > 0 || searched_ > kLongSearch)
+    allowed_ = std::max(allowed_, kSearchShare * searched_ / (closed + kClosedAtLeast));
+  return allowed_;
 }
 
 Floors BlockSearch::keep_pace(u64 searched, double closed) {
   u64 until = 0;
   {
     const std::lock_guard lock(pace_);
-    const double done = static_cast<double>(searched), extra = std::min(extra_, done);
-    extra_ -= extra;
-    allowed_ += extra + share_ * (done - extra);
-    searched_ += done;
-    // No bound yet, after a tenth of a second or so: the search is none of the shortest, at least with many features.
-    const double not_short = root_.features.size() < kManyFeatures ? kNotShort : kNotShortOfMany;
-    if (searched_ > not_short && outer_.run.state().lower == 0 && work_ < kForFirstBound) allowed_ += kSooner * done;
-    if (share_ > 0 || searched_ > kLongSearch)
-      allowed_ = std::max(allowed_, kSearchShare * searched_ / (closed + kClosedAtLeast));
-    until = static_cast<u64>(allowed_);
+    until = static_cast<u64>(std::min(1e18, pace(static_cast<double>(searched), closed)));
   }
   const std::unique_lock lock(busy_, std::try_to_lock);
   if (!lock.owns_lock() || work_ >= until || root_.done || full_ || outer_.stopped()) return {};
   if (work_ == 0 && until < kLeastWork && outer_.settings.block_work == 0) return {};  // not worth while yet
   limit_ = until + until / 4 + std::min(until, kOvershoot);
   work_on(root_, rows_, until, true);
+  if (root_.value > 0) bounded_ = true;
   if (full_)  // the bounds of the root stay
     for (Blocks& blocks : root_.features)
       for (Piece& piece : blocks.pieces) piece.node.reset();
@@ -171,10 +196,19 @@ void BlockSearch::work_on(BlockNode& node, Rows& rows, u64 until, bool report) {
   node.spent += work_ - start;
 }
 
+// Of many classes, walks over pieces of depth two are cheap where a byte holds the weight of each class.
+u32 BlockSearch::blocks_of(const BlockNode& node, const Rows& rows) const {
+  constexpr i64 kOfByte = 250, kMost = 12;
+  if (node.depth > 3 || n_blocks_ < kBlocks || outer_.table.n_classes <= 2) return n_blocks_;
+  const i64 heaviest = rows.counts.heaviest_class(), wish = (heaviest + kOfByte - 1) / kOfByte;
+  if (4 * heaviest >= 3 * rows.counts.weight || wish > kMost) return n_blocks_;
+  return std::max(n_blocks_, static_cast<u32>(wish));
+}
+
 bool BlockSearch::begin_feature(BlockNode& node, Rows& rows, u32 feature) {
   Blocks& blocks = node.features[feature];
   if (feature < rows.n_features)
-    blocks.begin(outer_.table, rows, feature, outer_.settings.prices, kBlocks);
+    blocks.begin(outer_.table, rows, feature, outer_.settings.prices, blocks_of(node, rows));
   else
     blocks.begin_levels(rows_of_levels(rows, column_of(feature)));
   pieces_ += blocks.pieces.size();

@@ -13,26 +13,34 @@
 
 namespace proofwood::trees {
 
+constexpr u32 kBlocks = 4;                   // per feature at first
 constexpr u64 kForFirstBound = 250'000'000;  // work until a bound is more than 0, at most
 constexpr double kLongSearch = 2e9;  // work from which on bounds by blocks are worth a share of it: about 5 seconds
 
 class BlockSearch {
  public:
-  // `rows` stay where they are; trees have up to `depth` levels, three or more, and no minimum of leaves.
-  BlockSearch(Shared& outer, Rows& rows, int depth);
+  // `rows` stay where they are; trees have up to `depth` levels, three or more, and no minimum of leaves. `blocks`: of
+  // each feature at first.
+  BlockSearch(Shared& outer, Rows& rows, int depth, u32 blocks = kBlocks);
 
-  // Work is rows times features walked over, as in Counter::kWork. `free` is allowed now; `extra` of it for as much
-  // work of the main search, and `share` of what that does beyond.
-  void allow(i64 free, i64 extra, double share);
+  // Work is rows times features walked over, as in Counter::kWork. `free` is allowed now, and from now on `share` of what
+  // the main search does.
+  void allow(i64 free, double share);
+  // The main search begins with a depth, and the depth before took so much work. `last`: a deeper one will not follow.
+  void begin_depth(i64 before, bool last);
   // Does what is allowed after so much more work of the main search, which has closed this share of its thresholds,
   // and reports each higher bound. Any thread may call. Returns what is known then, or nothing if there was nothing to
   // do or another thread is at it.
   Floors keep_pace(u64 searched, double closed);
   // What is known of each threshold of `rows`; for when no other thread is at work.
   Floors floors() const;
+  bool bounds() const { return bounded_; }  // all rows by more than 0
+  bool says_little() const;
   u64 work() const { return work_.load(std::memory_order_relaxed); }
 
  private:
+  double pace(double done, double closed);
+  u32 blocks_of(const BlockNode& node, const Rows& rows) const;
   // What could be done at the weakest place of a node.
   struct Step {
     enum Kind { kNone, kRaise, kJoin, kCut } kind = kNone;
@@ -70,17 +78,21 @@ class BlockSearch {
   Shared shared_;
   Solver solver_;
   Rows& rows_;
+  const u32 n_blocks_;
   BlockNode root_;
   std::vector<std::vector<std::unique_ptr<Rows>>> buffers_;  // per depth: rows of pieces
   std::vector<Learned> learned_;                             // per depth of the node
   Buffer<u32> scratch_;
   std::mutex busy_;
   std::atomic<u64> work_{0};
+  std::atomic<bool> bounded_{false};
   u64 limit_ = 0;  // work at which all ends, also the first pass over the features of a piece
   u64 pieces_ = 0;
   bool full_ = false;  // the memory, or what may be used of it
-  std::mutex pace_;    // of these three
-  double allowed_ = 0, extra_ = 0, share_ = 0, searched_ = 0;
+  std::mutex pace_;    // of what follows
+  double allowed_ = 0, share_ = 0, searched_ = 0;
+  double before_ = 0, of_depth_ = 0;  // work of the depth before; of this one, unless it is the last
+  double expected_ = 0, early_ = 0;   // what the main search will probably take at least; what was allowed for it
 };
 
 }  // namespace proofwood::trees

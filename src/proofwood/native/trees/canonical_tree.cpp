@@ -84,6 +84,7 @@ void CanonicalTree::queue_feature(Subproblem& subproblem, u32 feature, i64 optim
   subproblem.limit = limit;
   subproblem.upper = kInfinite;
   first_ = 0;
+  if (subproblem.depth > 3) subproblem.forget_known(optimum);
   for (const int at : known) note(queue.points[at], optimum);
   const bool batched = solver_.batched(subproblem.depth);
   for (std::size_t i = 0; i + 1 < known.size(); ++i) {

@@ -67,6 +67,7 @@ class IntervalQueueOf {
   void begin(const Table& table, Rows& rows, const Prices& prices, const Rules& rules);
   void raise_floors(const Floors& higher);  // for open intervals, too
   void forget_intervals() { heap_.clear(); }
+  const std::vector<Interval>& open() const { return heap_; }
 
   bool empty() const { return heap_.empty(); }
   std::size_t n_open() const { return heap_.size(); }  // intervals

@@ -68,6 +68,8 @@ void PoolOf<Value>::hand_back(const Candidate& candidate, Evaluated& evaluated, 
   root.note(evaluated, shared_.table);
   if (exceeds(before, root.upper)) root.note_best(shared_.table);
   if constexpr (kOneNumber<Value>) {
+    constexpr std::size_t kTogether = 64;
+    if (root.depth > 3 && root.queue.points.size() % kTogether == 0) root.forget_known(root.upper);
     const i64 beyond = shared_.settings.prices.leaf * (root.depth + 1);  // deeper trees have a split more than levels
     i64 lower = 0;
     if (tells || beyond > 0) lower = root.checked_lower(root.rows->leaf);

@@ -152,16 +152,14 @@ bool Search::needs_no_split() const {
   return root_.n < 2 || !settings_.minimum.may_split(root_.counts) || root_.leaf <= settings_.prices.leaf;
 }
 
-// Bounds by blocks do not shorten the search, so their work is a share of what that will probably take: each depth
-// takes at least twice as many times the work of the depth before as that did
-// (docs/decisions/0022-block-bounds.md has what was measured).
+// Bounds by blocks do not shorten the search, so their work is a share of what that will probably take
+// (docs/decisions/0022-block-bounds.md).
 void Search::begin_blocks() {
   constexpr double kWhileShallow = 0.5, kLarge = 3e6, kManyFeatures = 10;
   const bool deep = settings_.max_depth > 4;
   const double times = deep ? 400 : 20, most = deep ? 4e9 : 3e8;  // at most about 20 and 2 seconds
   blocks_ = std::make_unique<BlockSearch>(shared_, root_, settings_.max_depth);
-  searched_ = main_.counters[kWork];
-  const double known = static_cast<double>(searched_);
+  const double known = static_cast<double>(main_.counters[kWork]);
   const double small = std::min(1.0, known / kLarge) * std::min(1.0, root_.n_features / kManyFeatures);
   const double first = std::min(times * known * small, most);
   bound_part();
@@ -170,52 +168,66 @@ void Search::begin_blocks() {
   i64 left = std::max(settings_.block_work, static_cast<i64>(first));
   const i64 portion = std::max(kPortion, left / kPortions);
   do {
-    blocks_->allow(std::min(left, portion), 0, kWhileShallow);
+    blocks_->allow(std::min(left, portion), kWhileShallow);
     blocks_->keep_pace(0, 1.0);
     left -= portion;
     look_for_trees();
   } while (left > 0 && !met() && !shared_.stopped());
 }
 
-// Where a bound of all rows takes long, one of some rows comes first: the rest cost no less than nothing. They are
-// those up to a threshold of a feature that tells little.
+// Where a bound of all rows takes long, one of some rows comes first: the rest cost no less than nothing. With many
+// features, each is cut into two blocks only.
 void Search::bound_part() {
-  constexpr double kLong = 1e8, kPart = 2e7, kFewest = 1'000;
+  constexpr double kLong = 1e8, kPart = 1e7, kFewest = 1'000, kManyPairs = 500, kPartOfMany = 1e7, kFewestOfMany = 200;
+  const int depth = settings_.max_depth;
   const double features = static_cast<double>(root_.n_features + table_.levels.size());
-  const double work = root_.n * std::pow(features, settings_.max_depth - 1), n = root_.n * kPart / work;
-  if (work <= kLong || n < kFewest) return;
-  const auto wish = static_cast<u32>(n);
-  for (u32 k = root_.n_features; k-- > 0;) {
-    const u32 f = by_rank_[k], at = root_.boundary_until(f, wish);
-    if (at < wish / 2 || root_.repeats(table_, f) || !main_.split(root_, f, at, settings_.max_depth)) continue;
-    BlockSearch part(shared_, main_.level(settings_.max_depth).low, settings_.max_depth);
-    part.allow(kForFirstBound, 0, 0);
-    part.keep_pace(0, 1.0);
-    return;
+  const bool many = depth == 4 && features * features >= kManyPairs;
+  const double work = root_.n * std::pow(features, depth - 1), n = root_.n * (many ? kPartOfMany : kPart) / work;
+  if (many ? n < kFewestOfMany : work <= kLong || n < kFewest) return;
+  const LevelColumn part = some_of_each_class(static_cast<u32>(std::min<double>(n, root_.n)));
+  if (!main_.split_levels(root_, part, only(1), depth)) return;
+  BlockSearch search(shared_, main_.level(depth).low, depth, many ? 2 : kBlocks);
+  constexpr u64 kPortion = 2'000'000;
+  u64 most = kForFirstBound;
+  for (u64 given = 0; given < most && !shared_.stopped(); given += kPortion) {
+    search.allow(kPortion, 0);
+    search.keep_pace(0, 1.0);
+    if (search.bounds()) most = std::min(most, given + given / 4);  // it rises fast at first
   }
+}
+
+// Level 1: about so many rows, of each class as many as there are or as many as of the others, since what a tree gets
+// wrong is mostly the lesser classes.
+LevelColumn Search::some_of_each_class(u32 wish) const {
+  const auto class_of = [&](u32 row) { return table_.by_sums() ? 0u : table_.label[row]; };
+  std::vector<u64> count(std::max(table_.n_classes, 1u), 0), seen(count.size(), 0);
+  for (u32 r = 0; r < root_.n; ++r) ++count[class_of(r)];
+  std::vector<u64> ascending = count;
+  std::sort(ascending.begin(), ascending.end());
+  u64 each = 0, left = wish;
+  for (std::size_t c = 0; c < ascending.size(); ++c) {
+    each = left / (ascending.size() - c);
+    left -= std::min(left, ascending[c]);
+    if (ascending[c] > each) break;
+  }
+  LevelColumn part;
+  part.code.resize(root_.n);
+  for (u32 r = 0; r < root_.n; ++r) {  // at even distances
+    const u64 all = count[class_of(r)], taken = std::min(all, each), at = seen[class_of(r)]++;
+    part.code[r] = (at + 1) * taken / all > at * taken / all;
+  }
+  return part;
 }
 
 void Search::look_for_trees() {
   if (improver_ == nullptr) return;
   if (blocks_) {
     // A bound that says something comes first: what it takes pays for no trees. Deep trees may have no error at all.
-    if (settings_.max_depth == 4 && shared_.run.state().lower == 0)
+    if (settings_.max_depth == 4 && blocks_->says_little())
       for_first_bound_ = std::min(blocks_->work(), kForFirstBound);
     improver_->note_blocks(blocks_->work() - for_first_bound_);
   }
   improver_->run();
-}
-
-// After a depth that took so much work. A search that will probably be short goes on alone.
-void Search::pace_blocks(i64 work) {
-  constexpr double kShare = 0.05;
-  const double growth = 2 * static_cast<double>(work) / static_cast<double>(std::max<i64>(searched_, 1));
-  const double expected = growth * static_cast<double>(work);
-  searched_ = work;
-  if (expected < kLongSearch)
-    blocks_->allow(0, 0, 0);
-  else
-    blocks_->allow(0, static_cast<i64>(std::min(1e18, kShare * expected)), kShare);
 }
 
 void Search::settle(const PlanPtr& canonical) {
@@ -241,9 +253,8 @@ void Search::run_deep() {
   Improver improver(main_, root_, settings_.tree_depth());
   improver_ = settings_.bound_only ? nullptr : &improver;
   const std::vector<u32> rank = improver.start();
-  by_rank_.resize(rank.size());
-  for (u32 f = 0; f < rank.size(); ++f) by_rank_[rank[f]] = f;
   Solution shallow = main_.solve(root_, 2);
+  searched_ = main_.counters[kWork];
   note_depth(2, shallow);
   shared_.run.offer(shallow.upper, shallow.plan);
   if (improver_) {
@@ -365,12 +376,15 @@ bool Search::deepen(Solution& shallow, const std::vector<u32>& rank, int depth) 
   if (last && !settings_.bound_only) root.upper = std::min(root.upper, shared_.run.upper());
   main_.open(root, {}, take_up(root));
   root.set_base(shallow.relaxed, leaf_price);
-  if (blocks_) root.queue.raise_floors(blocks_->floors());
+  if (blocks_) {
+    blocks_->begin_depth(searched_, last);
+    root.queue.raise_floors(blocks_->floors());
+  }
   Pool pool(main_, improver_ ? [this] { look_for_trees(); } : std::function<void()>(), blocks_.get());
   const i64 before = main_.counters[kWork];
   pool.run(root, last);
   add_to(totals_, pool.counters);
-  if (blocks_ && !last) pace_blocks(main_.counters[kWork] - before + pool.counters[kWork]);
+  searched_ = main_.counters[kWork] - before + pool.counters[kWork];
   if (!shared_.stopped() && root.levels_lower < kInfinite) {
     main_.level_roots(root, shallow.relaxed, {});
     shared_.run.update(root.upper, root.plan, last ? root.checked_lower(root_.leaf) : 0);

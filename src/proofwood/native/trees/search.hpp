@@ -74,8 +74,8 @@ class Search {
   bool deepen(Solution& shallow, const std::vector<u32>& rank, int depth);
   void begin_blocks();
   void bound_part();
+  LevelColumn some_of_each_class(u32 wish) const;
   void look_for_trees();
-  void pace_blocks(i64 work);
   bool met() const { return shared_.run.met(settings_.gap); }
   void settle(const PlanPtr& canonical);
   void settle_early(bool at_once);
@@ -91,10 +91,9 @@ class Search {
   std::unique_ptr<Beside> beside_;  // while packed tests are searched for trees of any depth
   Improver* improver_ = nullptr;    // while there is one
   std::unique_ptr<BlockSearch> blocks_;
-  std::vector<u32> by_rank_;  // features, the most telling first
-  u64 for_first_bound_ = 0;   // work of blocks before the bound was more than 0
-  i64 searched_ = 0;          // work of the depth before
-  i64 relaxed_ = 0;           // of a search by parts
+  u64 for_first_bound_ = 0;  // work of blocks before the bound was more than 0
+  i64 searched_ = 0;         // work of the depth before
+  i64 relaxed_ = 0;          // of a search by parts
   std::atomic<bool> canonical_{false}, done_{false};
   std::atomic<bool> begun_{false};  // what was known before is taken up
   Bounds told_{kInfinite, 0};       // of the news

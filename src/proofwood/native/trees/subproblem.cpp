@@ -2,6 +2,10 @@
 // docs/theory/optimal-trees.md, "The search").
 #include "trees/subproblem.hpp"
 
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
 namespace proofwood::trees {
 
 template <class Value>
@@ -111,6 +115,34 @@ void SubproblemOf<Value>::record(const Candidate& candidate, Evaluated& evaluate
   const Value wanted = all_optima ? limit : cutoff();
   queue.add_part(interval, interval.below, at, wanted);
   queue.add_part(interval, at, interval.above, wanted);
+}
+
+template <class Value>
+void SubproblemOf<Value>::forget_known(i64 most)
+  requires kOneNumber<Value>
+{
+  const auto& points = queue.points;
+  if (known.empty()) return;
+  std::vector<char> needed(points.size(), 0);
+  for (const std::vector<Interval>* const intervals : {&queue.open(), &std::as_const(busy)})
+    for (const Interval& interval : *intervals) needed[interval.below] = needed[interval.above] = 1;
+  std::vector<int> order(points.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](int a, int b) {
+    return std::pair(points[a].feature, points[a].position) < std::pair(points[b].feature, points[b].position);
+  });
+  Interval interval;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const PointOf<Value>& point = points[order[i]];
+    if (point.total <= most && point.upper > point.total) needed[order[i]] = 1;  // not solved to its end
+    if (i + 1 == order.size() || points[order[i + 1]].feature != point.feature) continue;
+    if (queue.between(order[i], order[i + 1], most + 1, interval)) needed[order[i]] = needed[order[i + 1]] = 1;
+  }
+  for (std::size_t p = 0; p < points.size(); ++p) {
+    if (needed[p]) continue;
+    for (const int at : {points[p].low_known, points[p].high_known})
+      if (at >= 0) known[at] = nullptr;
+  }
 }
 
 template <class Value>

@@ -116,6 +116,9 @@ struct SubproblemOf {
   bool take(Candidate& candidate);
   // Keeps what was found. With `all_optima`, trees as cheap as the best one found are still wanted.
   void record(const Candidate& candidate, Evaluated& evaluated, bool all_optima = false);
+  // Gives back what sides learned where no open interval and no interval of bound up to `most` is next to their points.
+  void forget_known(i64 most)
+    requires kOneNumber<Value>;
   void note(const Evaluated& evaluated, const Table& table) const;  // in the journal, if there is one
   void note_best(const Table& table) const;                         // its plan, once one of cost `upper` was found
 
