@@ -99,9 +99,9 @@ void BlockSearch::begin_depth(i64 before, bool last) {
   if (searched_ > 0) share_ = expected_ < kLongExpected ? 0 : kExpectedShare;
 }
 
-// Adds to what is allowed by so much more work of the main search. Each depth takes about as many times the work
-// of the depth before as that did (docs/decisions/0102-bounds-that-are-known.md has what was measured), and what a depth
-// has taken so far says at least what the next one takes.
+// Adds to what is allowed by so much more work of the main search. Each depth takes about as many times the work of the
+// depth before as that did (docs/decisions/0102-bounds-that-are-known.md), and what a depth has taken so far says at
+// least what the next one takes.
 double BlockSearch::pace(double done, double closed) {
   of_depth_ += done;
   searched_ += done;

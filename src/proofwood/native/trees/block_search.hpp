@@ -23,8 +23,8 @@ class BlockSearch {
   // each feature at first.
   BlockSearch(Shared& outer, Rows& rows, int depth, u32 blocks = kBlocks);
 
-  // Work is rows times features walked over, as in Counter::kWork. `free` is allowed now, and from now on `share` of what
-  // the main search does.
+  // Work is rows times features walked over, as in Counter::kWork. `free` is allowed now, and from now on `share` of
+  // what the main search does.
   void allow(i64 free, double share);
   // The main search begins with a depth, and the depth before took so much work. `last`: a deeper one will not follow.
   void begin_depth(i64 before, bool last);

@@ -111,8 +111,8 @@ class EverySplit : Record<T, kLimited, kUnit> {
              reinterpret_cast<I>(T::more(here, some_[side])) & Of::permitted(place.low[side], place.high[side], rows_));
     }
   }
-  // Of exact costs: whether a split of a stretch may be better than the best one. They all cost as much as the rows that
-  // are low at the first and those that are high at the last of them, or more.
+  // Of exact costs: whether a split of a stretch may be better than the best one. They all cost as much as the rows
+  // that are low at the first and those that are high at the last of them, or more.
   [[gnu::always_inline]] bool may_gain(const Place<Of::kSums>& first, const Place<Of::kSums>& last) const {
     I open{};
     for (int side = 0; side < 2; ++side) {
