@@ -8,6 +8,7 @@ from proofwood.engines.bdd.over_chosen import Chosen, SizeClock, diagram_over
 from proofwood.engines.bdd.price_search import MAX_SETS, cheapest_over_sets
 from proofwood.engines.bdd.subset.fewest import fewest_tests
 from proofwood.engines.bdd.subset.search import best_subset, optimal_subsets, subset_errors
+from proofwood.engines.bdd.subset.tree_tests import start_of_trees
 from proofwood.engines.interrupts import ENDED, cause_of, completed, ends_all, finished
 from proofwood.engines.recorded import Recorded
 from proofwood.parallel.search_file import SearchFile
@@ -132,6 +133,8 @@ def _choose(problem: BDDProblem, clock: SizeClock, progress: Progress | None, ch
 
     def chosen() -> Chosen:
         tests = found.tests or ()
+        if found.tests is None and found.stopped_by == "time_limit" and problem.max_features:
+            tests = start_of_trees(rows, problem.max_features, Limits(0.0))[0]  # with a checkpoint, none were tried
         trace = tuple(_real_event(problem, event) for event in found.trace if event.objective <= rows.total)
         return Chosen(
             tests, subset_errors(rows, tests), found.lower_bound, "search", found.stopped_by, found.counters, trace

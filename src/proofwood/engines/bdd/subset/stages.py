@@ -75,8 +75,6 @@ def searched(
             return {"prepared": False, "stopped": code_of(error), "seconds": clock.seconds}
         sets = _of_sets(progress, prepared, below)
         found = least.lifted(prepared.run(size, below, clock.left(), least.lifting(sets), how, checkpoint))
-        if any_set and size > 0 and found["stopped"] == TIME and not (found["prepared"] and found["has_set"]):
-            found["start"] = least.tests or start_of_trees(prepared.rows, size, Limits(0.0))[0]
         greedy = prepared.options.greedy and not prepared.options.lexicographic
         of_itself = by_boxes or (greedy and found.get("upper") == found.get("greedy_upper"))
         return found | {"canonical": bool(found.get("done")) and of_itself}
