@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
+from decimal import ROUND_FLOOR
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -224,7 +225,9 @@ class TreePath:
         unit, of_folds = ("wrong", "held-out rows") if name == "errors" else (name, self._of_folds)
         for tree in self:
             line = f"{tree.leaves:2d} {'leaf:  ' if tree.leaves == 1 else 'leaves:'} {figure(tree.objective)} {unit}"
-            line += f", at least {figure(tree.lower_bound)}" if tree.status is Status.FEASIBLE else ", proved"
+            line += (
+                f", at least {figure(tree.lower_bound, ROUND_FLOOR)}" if tree.status is Status.FEASIBLE else ", proved"
+            )
             if tree.fold_errors.size:
                 line += f"; {of_folds} {tree.fold_errors.mean():.2%}"
             if tree.alphas is not None:

@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -72,11 +73,12 @@ class WithoutColumn:
 
     def __str__(self) -> str:
         column = printable(str(self.column))
+        least, slack = figure(self.least_slack, ROUND_FLOOR), figure(self.slack, ROUND_CEILING)
         if self.possible is None:
-            return f"without {column}: not known, a slack of {self.least_slack:g} to {self.slack:g} is needed"
+            return f"without {column}: not known, a slack of {least} to {slack} is needed"
         if self.possible:
-            return f"without {column}: yes, from a slack of {self.slack:g} on"
-        return f"without {column}: no, a slack of {self.least_slack:g} is needed"
+            return f"without {column}: yes, from a slack of {slack} on"
+        return f"without {column}: no, a slack of {least} is needed"
 
 
 @dataclass(frozen=True, slots=True)

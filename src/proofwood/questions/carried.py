@@ -12,6 +12,7 @@ import math
 import os
 import zlib
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
 from hashlib import blake2b
 from pathlib import Path
@@ -225,8 +226,8 @@ class CarriedBound:
             "removed": number(figure(self.removed)),
             "relabelled": number(figure(self.relabelled)),
             "trees": trees_of_depth(self.depth),
-            "bound": number(figure(self.lower_bound)),
-            "gap": number(figure(self.gap)),
+            "bound": number(figure(self.lower_bound, ROUND_FLOOR)),
+            "gap": number(figure(self.gap, ROUND_CEILING)),
             "share": number(f"{math.ceil(10_000 * self.gap / self.total) / 100:.2f}"),
             "tests": gettext(" for these tests") if self.scope else "",
         }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, replace
+from decimal import ROUND_FLOOR
 from fractions import Fraction
 from typing import Any
 
@@ -116,7 +117,7 @@ class Flip:
         return gettext(
             "row %(row)s, %(decision)s: a tree that says %(other)s costs %(cost)s more (%(unit)s; %(share)s %% of the "
             "weight), and every such tree at least %(bound)s more",
-            bound=number(figure(self.lower_bound)),
+            bound=number(figure(self.lower_bound, ROUND_FLOOR)),
             **told,
         )
 

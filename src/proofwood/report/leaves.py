@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import Any
 
 import numpy as np
 
 from proofwood.estimators.tree_path import TreeOfPath, TreePath
-from proofwood.language import gettext, ngettext, number
+from proofwood.language import gettext, ngettext, number, retold
 from proofwood.report import charts
 from proofwood.result import Status, figure
 from proofwood.show.labels import percent
@@ -25,14 +26,17 @@ def leaves_parts(path: TreePath | None, n_leaves: int) -> dict[str, Any] | None:
     if path is None:
         return None
     of, trees = path.at(1), list(path)
-    proved = sum(tree.status is not Status.FEASIBLE for tree in trees)
+    proved = [tree for tree in trees if tree.status is not Status.FEASIBLE]
+    rounding = max((tree.objective - tree.lower_bound for tree in proved), default=0.0)
     return {
         "depth": of.max_depth,
         "unit": gettext(of.result_.unit),
         "classes": hasattr(of, "classes_"),
         "folds": trees[0].fold_errors.size,
         "chosen": path.chosen,
-        "n_proved": proved,
+        "n_proved": len(proved),
+        "rounding": number(figure(rounding, ROUND_CEILING, 1)) if rounding else "",
+        "scope": "; ".join(map(retold, path.scope)),
         "n_all": len(trees),
         "trees": [_line(tree, path, n_leaves) for tree in trees],
     }
@@ -47,7 +51,7 @@ def _line(tree: TreeOfPath, path: TreePath, n_leaves: int) -> dict[str, Any]:
         "here": tree.leaves == n_leaves,
         "svg": charts.bar_line(tree.objective, 0.0, 0.0, first.objective),
         "cost": number(figure(tree.objective)),
-        "bound": gettext("at least %(n)s", n=number(figure(tree.lower_bound))) if open_ else "",
+        "bound": gettext("at least %(n)s", n=number(figure(tree.lower_bound, ROUND_FLOOR))) if open_ else "",
     }
     if not tree.fold_errors.size:
         return line

@@ -198,17 +198,23 @@ def _near(model: Any, X: Any, y: Any, given: Any, sample_weight: npt.ArrayLike |
 
 def _require_set_of(model: Any, near: NearOptimalTrees) -> None:
     """Raise ValueError unless the best tree of a set is as good as the model says that one is."""
-    best, counted, own, told = near.optimum, near.optimum.model_, model.model_, parameter("near_optimal")
-    if counted.rows[0] != own.rows[0] or not np.array_equal(counted.weight[0], own.weight[0]):
-        raise ValueError(
-            f"{told} is about other rows or weights than those of the fit: pass X, y and sample_weight as given to fit"
-        )
+    best, told = near.optimum, parameter("near_optimal")
+    _require_same_rows(model, best, told)
     if model.lower_bound_ <= best.objective_ <= model.objective_:
         return
     costs = f"the best of them costs {figure(best.objective_)}, and the model {figure(model.objective_)}"
     if near.scope:
         raise ValueError(f"{told} counts trees {'; '.join(near.scope)}: {costs}. Leave it out")
     raise ValueError(f"{told} is a set of trees of other parameters: {costs}. Count it with those of the model")
+
+
+def _require_same_rows(model: Any, other: Any, told: str) -> None:
+    """Raise ValueError if another tree was learned from other numbers of rows or weights of classes."""
+    counted, own = other.model_, model.model_
+    if counted.rows[0] != own.rows[0] or not np.array_equal(counted.weight[0], own.weight[0]):
+        raise ValueError(
+            f"{told} is about other rows or weights than those of the fit: pass X, y and sample_weight as given to fit"
+        )
 
 
 def _path(model: Any, X: Any, y: Any, given: Any, sample_weight: npt.ArrayLike | None) -> TreePath | None:
@@ -218,11 +224,11 @@ def _path(model: Any, X: Any, y: Any, given: Any, sample_weight: npt.ArrayLike |
     from proofwood.estimators.path_of_tree import tree_path_of  # start-up time: few reports have it
     from proofwood.estimators.tree_path import TreePath
 
-    if not isinstance(given, TreePath):
-        return tree_path_of(model, X, y, given, sample_weight)
-    if _shape(given.at(1)) != _shape(model):
+    path = given if isinstance(given, TreePath) else tree_path_of(model, X, y, given, sample_weight)
+    if _shape(path.at(1)) != _shape(model):
         raise ValueError("by_leaves is a path of trees of other columns or classes than those of the model")
-    return given
+    _require_same_rows(model, path.at(1), parameter("by_leaves"))
+    return path
 
 
 def _shape(model: Any) -> tuple[list[str], list[str]]:

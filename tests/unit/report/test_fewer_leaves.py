@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ from proofwood import (
     write_report,
 )
 from proofwood.exceptions import OptimalityWarning
-from proofwood.result import figure
+from proofwood.report.leaves import leaves_parts
+from proofwood.result import Status, figure
 from proofwood.show.labels import percent
 from tests.command_line import failed, worked
 from tests.unit.report.test_report import Page
@@ -81,7 +83,20 @@ def test_numbers_and_german(rows: Any, tmp_path: Path) -> None:
     text = section(tmp_path / "r.html")
     assert text.startswith("Was kosten weniger Blätter?")
     assert "1 - R²" in text
+    assert "der Beweis gilt also bis auf" in text  # sums of squares are counted in a unit
     assert " leaves" not in text
+
+
+def test_a_bound_is_not_rounded_up_and_limited_tests_are_named(rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = optimal_tree_path(*rows, max_depth=2)
+    open_one = replace(path[1], status=Status.FEASIBLE, objective=9.5, lower_bound=8.6666666667)
+    monkeypatch.setattr(type(path), "__iter__", lambda self: iter([open_one]))
+    monkeypatch.setattr(type(path), "scope", ("at most 3 thresholds",))
+    told = leaves_parts(path, 2)
+    assert told is not None
+    assert told["trees"][0]["bound"] == "at least 8.66666"
+    assert told["scope"] == "at most 3 thresholds"
+    assert told["rounding"] == ""
 
 
 def test_what_has_no_path_is_refused(rows: Any, tmp_path: Path) -> None:
@@ -99,6 +114,9 @@ def test_what_has_no_path_is_refused(rows: Any, tmp_path: Path) -> None:
     other = optimal_tree_path(X.rename(columns={"age": "years"}), y, max_depth=1)
     with pytest.raises(ValueError, match="by_leaves is a path of trees of other columns"):
         write_report(tree, tmp_path / "r.html", X, y, by_leaves=other)
+    fewer = optimal_tree_path(X[:-1], y[:-1], max_depth=1)
+    with pytest.raises(ValueError, match="by_leaves is about other rows or weights than those of the fit"):
+        write_report(tree, tmp_path / "r.html", X, y, by_leaves=fewer)
     assert not (tmp_path / "r.html").exists()
 
 

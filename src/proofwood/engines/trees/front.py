@@ -15,6 +15,7 @@ import numpy as np
 
 from proofwood import _native
 from proofwood.engines.interrupts import ENDED, STOPPED_BY, TIME, answer_of, code_of, completed, raise_ended
+from proofwood.engines.run import Clock
 from proofwood.engines.trees.options import SearchOptions
 from proofwood.engines.trees.solve import (
     DEFAULT_OPTIONS,
@@ -271,9 +272,10 @@ def _bound_most(
     unit = error_price if isinstance(problem.target, Classes) else 1
     alone = replace(problem, cost=replace(problem.cost, error_price=1, leaf_price=0, price=None), max_gap=0)
     left = replace(limits, seconds=max(0.0, limits.seconds - found["seconds"]))
+    clock = Clock(left)
     told = bound(alone, below=found["upper"][-1] // unit, options=options, limits=left)
     found["lower"] = [max(one, unit * told.lower) for one in found["lower"]]
-    found["seconds"] = limits.seconds
+    found["seconds"] += clock.seconds
     raise_ended(told.stopped_by)
 
 

@@ -178,11 +178,11 @@ void Search::begin_blocks() {
 // Where a bound of all rows takes long, one of some rows comes first: the rest cost no less than nothing. With many
 // features, each is cut into two blocks only.
 void Search::bound_part() {
-  constexpr double kLong = 1e8, kPart = 1e7, kFewest = 1'000, kManyPairs = 500, kPartOfMany = 1e7, kFewestOfMany = 200;
+  constexpr double kLong = 1e8, kPart = 1e7, kFewest = 1'000, kManyPairs = 500, kFewestOfMany = 200;
   const int depth = settings_.max_depth;
   const double features = static_cast<double>(root_.n_features + table_.levels.size());
   const bool many = depth == 4 && features * features >= kManyPairs;
-  const double work = root_.n * std::pow(features, depth - 1), n = root_.n * (many ? kPartOfMany : kPart) / work;
+  const double work = root_.n * std::pow(features, depth - 1), n = root_.n * kPart / work;
   if (many ? n < kFewestOfMany : work <= kLong || n < kFewest) return;
   const LevelColumn part = some_of_each_class(static_cast<u32>(std::min<double>(n, root_.n)));
   if (!main_.split_levels(root_, part, only(1), depth)) return;

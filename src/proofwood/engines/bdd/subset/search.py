@@ -103,12 +103,11 @@ def best_subset(
     below = rows.total - unavoidable + 1 if upper is None else min(upper, rows.total + 1) - unavoidable
     prepared = Prepared(rows, options) if prepared is None else prepared
     found = searched(prepared, size, below, limits, progress, checkpoint, any_set=upper is None)
-    start = found.get("start")  # tests of good trees, where the time ended before the search had a set
-    of_start = None if start is None else completed(lambda: subset_errors(rows, start))
     if not found["prepared"]:  # stopped before the rows were prepared
+        start = found.get("start")
         return SubsetResult(
             start,
-            of_start,
+            None if start is None else completed(lambda: subset_errors(rows, start)),
             min(unavoidable, below + unavoidable),
             STOPPED_BY[found["stopped"]],
             False,
@@ -119,13 +118,12 @@ def best_subset(
         lambda: [ProgressEvent(s, u + unavoidable, low + unavoidable) for s, u, low in found["trace"]], stops
     )
     if not found["has_set"]:
-        least = found["lower"] + unavoidable
         return SubsetResult(
-            start,
-            of_start,
-            least if of_start is None else min(least, of_start),
+            None,
+            None,
+            found["lower"] + unavoidable,
             stops[0] if stops else ended_by(STOPPED_BY[found["stopped"]], complete=bool(found["done"])),
-            start is None,
+            True,
             time.perf_counter() - started,
             found["counters"],
             tuple(events),
