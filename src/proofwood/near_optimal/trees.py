@@ -6,7 +6,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +72,7 @@ class WithoutColumn:
 
     def __str__(self) -> str:
         column = printable(str(self.column))
-        least, slack = figure(self.least_slack, ROUND_FLOOR), figure(self.slack, ROUND_CEILING)
+        least, slack = (f"{value:.12g}" for value in (self.least_slack, self.slack))  # sums of weights, in all digits
         if self.possible is None:
             return f"without {column}: not known, a slack of {least} to {slack} is needed"
         if self.possible:
