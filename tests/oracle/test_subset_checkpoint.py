@@ -179,7 +179,7 @@ def test_many_short_runs_come_to_the_answer_of_a_long_one(
     _, rows = RankedRows.with_tests(X, (), rng.integers(0, 2, 500), n_classes=2)
     options = SubsetOptions(deepening=False)  # one search, as with a checkpoint
     plain = best_subset(rows, 5, options=options)
-    path, seconds, errors, lower, runs = tmp_path / "a", plain.seconds / 4, 10**9, 0, 0
+    path, seconds, errors, lower, runs = tmp_path / "a", plain.seconds / 20, 10**9, 0, 0
     while True:
         result = run(rows, 5, path, options, Limits(seconds, threads))
         runs += 1
@@ -190,7 +190,7 @@ def test_many_short_runs_come_to_the_answer_of_a_long_one(
         lower = result.lower_bound
         if result.canonical:
             break
-        seconds *= 1.1
+        seconds *= 1.3
     same(run(rows, 5, path, options), plain)
     assert runs > 1
 
