@@ -10,13 +10,16 @@ import numpy as np
 import pytest
 
 import naive_subset
+from proofwood.engines.bdd import solve as bdd
 from proofwood.engines.bdd.subset.options import SubsetOptions
 from proofwood.engines.bdd.subset.search import SubsetResult, best_subset, optimal_subsets, subset_errors
 from proofwood.parallel import search_file
 from proofwood.parallel.checkpoint import Record
 from proofwood.parallel.search_file import SearchFile
+from proofwood.problem.bdd import BDDProblem
+from proofwood.problem.objectives import TreeCost
 from proofwood.problem.ranked import RankedRows
-from proofwood.result import Limits, ProgressEvent
+from proofwood.result import Limits, ProgressEvent, Status
 from tests.recorded import PROBLEM, rows_of, write
 
 
@@ -193,6 +196,21 @@ def test_many_short_runs_come_to_the_answer_of_a_long_one(
         seconds *= 1.3
     same(run(rows, 5, path, options), plain)
     assert runs > 1
+
+
+@pytest.mark.parametrize("left", [None, ()])
+def test_a_stopped_search_without_a_test_answers_with_those_of_good_trees(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: tuple[int, ...] | None
+) -> None:
+    rows = random_rows(5)
+    leaf = subset_errors(rows, ())
+    stopped = SubsetResult(left, None if left is None else leaf, 0, "time_limit", False, 0.0)
+    monkeypatch.setattr(bdd, "best_subset", lambda *_, **__: stopped)
+    problem = BDDProblem(rows, 3, False, TreeCost.of(alpha=0, total=rows.total, unit=rows.unit, priced="nodes"))
+    with SearchFile(tmp_path / "a", PROBLEM) as file:
+        result = bdd.solve(problem, limits=Limits(60.0), checkpoint=file)
+    assert result.status is Status.FEASIBLE
+    assert result.objective < leaf * rows.unit
 
 
 def test_what_a_stopped_run_finds_before_it_reads_the_file_is_written(tmp_path: Path) -> None:

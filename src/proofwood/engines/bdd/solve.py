@@ -133,8 +133,9 @@ def _choose(problem: BDDProblem, clock: SizeClock, progress: Progress | None, ch
 
     def chosen() -> Chosen:
         tests = found.tests or ()
-        if found.tests is None and found.stopped_by == "time_limit" and problem.max_features:
-            tests = start_of_trees(rows, problem.max_features, Limits(0.0))[0]  # with a checkpoint, none were tried
+        if not tests and found.stopped_by == "time_limit" and problem.max_features:
+            good = start_of_trees(rows, problem.max_features, Limits(0.0))[0]  # with a checkpoint, none were tried
+            tests = min(tests, good, key=lambda of: subset_errors(rows, of))
         trace = tuple(_real_event(problem, event) for event in found.trace if event.objective <= rows.total)
         return Chosen(
             tests, subset_errors(rows, tests), found.lower_bound, "search", found.stopped_by, found.counters, trace
