@@ -104,6 +104,7 @@ class Trees:
         self.codes = [self.labels.index(one) if one in self.labels else -1 for one in case.y] + [-1] * len(more)
         weights += [Fraction(0)] * len(more)
         held = [sum(w for w, c in zip(weights, self.codes, strict=True) if c == k) for k in range(len(self.labels))]
+        self._people = weights
         if balanced:
             whole = sum(held, Fraction(0)) / len(held)
             weights = [w and w * whole / held[c] for w, c in zip(weights, self.codes, strict=True)]
@@ -119,6 +120,10 @@ class Trees:
     def weight(self, rows: Rows) -> int:
         """The weight of rows, in the whole units of this table."""
         return sum(self.weights[i] for i in rows)
+
+    def people(self, rows: Rows) -> Fraction:
+        """The weight of rows whatever their classes weigh, which rates of groups count."""
+        return sum((self._people[i] for i in rows), Fraction(0))
 
     def real(self, weight: int) -> Fraction:
         """A weight in the unit of the user."""

@@ -152,12 +152,12 @@ def rates_of(name: str, trees: Trees, groups: Any, positive: int) -> list[dict[s
         }
         if len(rows) < 2 or not all(rows.values()):
             return []
-        found.append({g: (these, Fraction(trees.weight(these))) for g, these in rows.items()})
+        found.append({g: (these, trees.people(these)) for g, these in rows.items()})
     return found
 
 
 def _rates(chosen: Rows, sides: Any, trees: Trees) -> list[list[Fraction]]:
-    return [[trees.weight(rows & chosen) / whole for rows, whole in one.values()] for one in sides]
+    return [[trees.people(rows & chosen) / whole for rows, whole in one.values()] for one in sides]
 
 
 def rates(rng: np.random.Generator, counts: Counter[str]) -> None:

@@ -367,7 +367,7 @@ def _read_text(path: Path) -> Cells:
         warnings.warn(DataWarning("; ".join(map(str, hints)), hints), stacklevel=3)
     layout = Layout.of(text, path)
     _check_header(layout.header, path)
-    layout.require_equal_rows()
+    layout = layout.checked()
     content, separator = layout.content.encode(), layout.separator
     fields = f". Expected {len(layout.header)} fields on every line, and a closing quote for each opening one."
     with _read_errors(f"{path} as a table", fields):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from io import StringIO
 from itertools import count, islice
 from pathlib import Path
@@ -78,25 +78,65 @@ class Layout:
         header = tuple(name.strip() for name in _cells(first, separator, path))
         return cls(path, content, separator, header, before)
 
-    def require_equal_rows(self) -> None:
-        """Raise DataError that names the first row with more or fewer cells than the header, if there is one."""
-        width = len(self.header)
+    def checked(self) -> Layout:
+        """The layout whose cells with a quote within, such as ``5" disk``, stand in quotes, as polars needs it.
+
+        Raises
+        ------
+        DataError
+            That names a quote of the header without an end, or the first row with more or fewer cells than the header.
+        """
+        width, quotes = len(self.header), '"' in self.content
+        reader = csv.reader(StringIO(self.content), delimiter=self.separator)
+        if quotes:
+            self._require_closed(reader)
         if width == 1:
             self._require_header()
-        if '"' not in self.content and not self._ragged():
-            return
-        reader = csv.reader(StringIO(self.content), delimiter=self.separator)
+        if not quotes and not self._ragged():
+            return self
+        within = any('"' in name for name in self.header)
         try:
-            wrong = next((row for row in reader if len(row) != width and row), None)
+            for row in reader:
+                if len(row) != width and row:
+                    raise self._unequal(len(row), reader.line_num)
+                within = within or any('"' in cell for cell in row)
         except csv.Error:  # such as a cell without an end, which polars says better
-            return
-        if wrong is not None:
-            line = self.before + reader.line_num
-            hint = " The table may begin further down: skip lines (--skip-lines)." if width == 1 else ""
+            return self
+        return replace(self, content=self._in_quotes()) if within else self
+
+    def _unequal(self, cells: int, line: int) -> DataError:
+        width = len(self.header)
+        hint = " The table may begin further down: skip lines (--skip-lines)." if width == 1 else ""
+        return DataError(
+            f"{self.path}: line {self.before + line} has {cells} cells, and the header has {width}, separated by "
+            f"{self.separator!r}: correct the line, put cells that hold the separator in quotes, close all quotes, "
+            f"or say another separator (--separator).{hint}"
+        )
+
+    def _in_quotes(self) -> str:
+        """The content with each cell in quotes that has one within or text behind its closing one."""
+        mark = re.escape(self.separator)
+        cell = re.compile(rf'"((?:[^"]|"")*)"([^{mark}\r\n]*)|[^{mark}\r\n]+')
+
+        def written(found: re.Match[str]) -> str:
+            inside, behind = found.groups()
+            if behind == "" or (behind is None and '"' not in found[0]):
+                return found[0]
+            text = found[0] if behind is None else inside.replace('""', '"') + behind
+            return '"' + text.replace('"', '""') + '"'
+
+        return cell.sub(written, self.content)
+
+    def _require_closed(self, reader: Iterator[list[str]]) -> None:
+        """Raise DataError if the header opens a quote that nothing closes: its cells are those of its first line."""
+        try:
+            header = next(reader)
+        except csv.Error:  # a cell that is too long
+            header = []
+        if tuple(name.replace("\r\n", "\n").strip() for name in header) != self.header:
             raise DataError(
-                f"{self.path}: line {line} has {len(wrong)} cells, and the header has {width}, separated by "
-                f"{self.separator!r}: correct the line, put cells that hold the separator in quotes, close all quotes, "
-                f"or say another separator (--separator).{hint}"
+                f"{self.path}: the header in line {self.before + 1} opens a quote that nothing closes: close it, or "
+                "leave it out"
             )
 
     def _require_header(self) -> None:

@@ -342,7 +342,7 @@ class ChosenTree(FittedModel):
         for params in found["params"]:
             name = f"depth {params['max_depth']}"
             if "param_max_leaf_nodes" in several and params.get("max_leaf_nodes") is not None:
-                name += f", at most {params['max_leaf_nodes']} leaves"
+                name += ", " + ngettext("at most %(n)s leaf", "at most %(n)s leaves", params["max_leaf_nodes"])
             if "param_min_samples_leaf" in several:
                 name += f", leaves from {params['min_samples_leaf']} rows"
             series.append(name)

@@ -12,7 +12,7 @@ from proofwood.engines.trees.front import MOST_LEAVES
 from proofwood.hints import parameter
 from proofwood.language import marked
 
-FEW_LEAVES = marked("trees of at most %(leaves)s leaves")
+ONE_LEAF, FEW_LEAVES = marked("trees of one leaf"), marked("trees of at most %(leaves)s leaves")
 
 
 def check_leaves(learner: Any) -> None:
@@ -46,6 +46,13 @@ def not_by_leaves(learner: Any) -> tuple[str, ...]:
 def few_leaves(most: int | None, depth: int | None) -> int | None:
     """The most leaves, if they limit the trees of a depth; else None."""
     return most if most is not None and (depth is None or most < 2**depth) else None
+
+
+def scope_of_leaves(most: int | None) -> tuple[str, ...]:
+    """What the most leaves say of the scope of a claim."""
+    if most is None:
+        return ()
+    return (ONE_LEAF if most == 1 else FEW_LEAVES % {"leaves": most},)
 
 
 def depth_of(most: int | None, depth: int | None) -> int | None:

@@ -22,7 +22,7 @@ from proofwood.engines.interrupts import left_after
 from proofwood.engines.trees import solve
 from proofwood.engines.trees.front import solve_leaves
 from proofwood.estimators.base import ProvedLearner, Rows, TrainingRows
-from proofwood.estimators.few_leaves import FEW_LEAVES, check_leaves, depth_of, few_leaves
+from proofwood.estimators.few_leaves import check_leaves, depth_of, few_leaves, scope_of_leaves
 from proofwood.estimators.parameters import check_checkpoint
 from proofwood.language import gettext
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
@@ -119,9 +119,7 @@ class TreeLearner(ProvedLearner[Rows]):
         check_leaves(self)
 
     def _scope(self, problem: Any, result: Result) -> tuple[str, ...]:
-        most = self._most_leaves
-        few = () if most is None else (FEW_LEAVES % {"leaves": most},)
-        return (*super()._scope(problem, result), *few)
+        return (*super()._scope(problem, result), *scope_of_leaves(self._most_leaves))
 
     def _holds_leaves(self) -> bool:
         """Whether leaves need a minimum of more than one row."""
@@ -194,6 +192,8 @@ class TreeLearner(ProvedLearner[Rows]):
                 if depth is None
                 else gettext("tree of depth at most %(depth)s", depth=depth)
             )
+        if leaves == 1:
+            return gettext("tree of one leaf")
         if depth is None:
             return gettext("tree of at most %(leaves)s leaves", leaves=leaves)
         return gettext("tree of depth at most %(depth)s and at most %(leaves)s leaves", depth=depth, leaves=leaves)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import csv
 import gzip
 from pathlib import Path
 from typing import Any
@@ -67,9 +68,16 @@ def test_a_name_may_have_line_breaks(tmp_path: Path, separator: str, ends: str) 
     assert read(tmp_path, '"per\nday"\n1\n2\n').columns == ["per\nday"]
 
 
-def test_a_quote_that_nothing_closes_ends_with_its_line(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="the first line has one cell, and lines below have 2"):
-        read(tmp_path, '"size,n\n1,2\n3,4\n')
+@pytest.mark.parametrize("header", ['"size,n', 'size,"n', '"size', 'a,"b,c'])
+def test_a_quote_of_the_header_that_nothing_closes_is_named(tmp_path: Path, header: str) -> None:
+    with pytest.raises(DataError, match="header in line 2 opens a quote that nothing closes: close it, or leave"):
+        read(tmp_path, f"# made by hand\n{header}\n1,2\n3,4\n")
+
+
+def test_a_quote_within_a_cell_is_no_opening_one(tmp_path: Path) -> None:
+    assert read(tmp_path, '5" disk,n\n1,2\n3,4\n').columns == ['5" disk', "n"]
+    frame = read(tmp_path, 'size,n\n5",2\n6" disk,4\n"7"" disk",5\n"8"" disk" x,6\n')
+    assert frame.rows() == [('5"', 2), ('6" disk', 4), ('7" disk', 5), ('8" disk x', 6)]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
@@ -185,5 +193,26 @@ def test_the_layout_of_any_table_that_is_written_with_quotes(cells: list[list[st
     rows = [(row + ["x"] * width)[:width] for row in cells]
     text = "".join(separator.join('"' + cell.replace('"', '""') + '"' for cell in row) + "\n" for row in rows)
     layout = Layout.of(text, Path("t.csv"))
-    layout.require_equal_rows()
-    assert layout.header == tuple(name.strip() for name in rows[0])
+    assert layout.checked().header == layout.header == tuple(name.strip() for name in rows[0])
+
+
+@given(
+    st.lists(st.tuples(*[st.text("a\"' ,;", min_size=1, max_size=5)] * 2), min_size=1, max_size=6),
+    st.lists(st.booleans(), min_size=12, max_size=12),
+    st.sampled_from(",;"),
+)
+def test_quotes_within_cells_are_read_as_a_reader_of_csv_reads_them(
+    cells: list[tuple[str, str]], quoted: list[bool], separator: str
+) -> None:
+    """Half of the cells in quotes, the others as they are, such as ``5" disk``."""
+    choices = iter(quoted)
+
+    def written(cell: str) -> str:
+        bare = cell.replace(separator, "").lstrip('"') or "b"
+        return '"' + cell.replace('"', '""') + '"' if next(choices) else bare
+
+    text = f"x{separator}y\n" + "".join(separator.join(map(written, row)) + "\n" for row in cells)
+    layout = Layout.of(text, Path("t.csv"))
+    if layout.separator == separator and len(layout.header) == 2:
+        read = pl.read_csv(layout.checked().content.encode(), separator=separator, infer_schema=False)
+        assert [list(row) for row in read.rows()] == list(csv.reader(text.splitlines(), delimiter=separator))[1:]

@@ -58,6 +58,8 @@ def test_the_scope_names_the_leaves_and_a_file_keeps_them(tmp_path: Path) -> Non
     assert tree.result_.scope == ("trees of at most 3 leaves",)
     assert "trees of at most 3 leaves" in tree.summary()
     assert tree._claim() == "no tree of depth at most 3 and at most 3 leaves makes fewer errors"
+    leaf = OptimalTreeClassifier(3, max_leaf_nodes=1).fit(X, Y)
+    assert (leaf.result_.scope, leaf._claim()) == (("trees of one leaf",), "no tree of one leaf makes fewer errors")
     tree.save(tmp_path / "tree.json")
     again = load(tmp_path / "tree.json")
     assert again.max_leaf_nodes == 3
