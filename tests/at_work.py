@@ -111,7 +111,7 @@ import java.nio.file.*;
 import java.time.*;
 import java.util.*;
 
-public final class Main {
+public final class Main# {
     private static Object value(String cell) {
         String text = cell.substring(1);
         switch (cell.charAt(0)) {
@@ -129,19 +129,26 @@ public final class Main {
     }
 
     public static void main(String[] arguments) throws Exception {
-        List<String> lines = Files.readAllLines(Paths.get("rows.tsv"));
+        List<String> lines = Files.readAllLines(Paths.get("rows#.tsv"));
         String[] names = lines.get(0).split("\\t", -1);
         StringBuilder out = new StringBuilder();
         for (String line : lines.subList(1, lines.size())) {
             String[] cells = line.split("\\t", -1);
             ROW
             for (int i = 0; i < cells.length; i++) PUT;
-            String answer = String.valueOf(Model.predict(row));
+            String answer = String.valueOf(Model#.predict(row));
             out.append(Base64.getEncoder().encodeToString(answer.getBytes(StandardCharsets.UTF_8)));
             for (double share : BESIDE) out.append(' ').append(share);
             out.append('\\n');
         }
-        System.out.print(out);
+        Files.write(Paths.get("answers#.txt"), out.toString().getBytes(StandardCharsets.US_ASCII));
+    }
+}
+"""
+_JAVA_ALL = """
+public final class All {
+    public static void main(String[] arguments) throws Exception {
+        CALLS
     }
 }
 """
@@ -149,19 +156,34 @@ _BY_NAME = ("Map<String, Object> row = new HashMap<>();", "row.put((String) valu
 _BY_PLACE = ("List<Object> row = new ArrayList<>();", "row.add(value(cells[i]))")
 
 
-def by_java(rows: Rows, program: str, folder: Path, *, texts: bool = False) -> Answers:
-    """The predictions of a class of Java named ``Model``, and the numbers beside them."""
-    (folder / "Model.java").write_text(program, encoding="ascii")
+def by_java(cases: Sequence[tuple[Rows, bool]], folder: Path) -> list[Answers]:
+    """The predictions of classes of Java, and the numbers beside them; dates as they are or, where told, as text.
+
+    One compiler and one machine run all of them: each takes a second or two to start.
+    """
+    for number, (rows, texts) in enumerate(cases):
+        _write_java(rows, number, folder, texts=texts)
+    calls = "".join(f"Main{number}.main(arguments);" for number in range(len(cases)))
+    (folder / "All.java").write_text(_JAVA_ALL.replace("CALLS", calls), encoding="ascii")
+    run(["javac", "-Xlint:all", "-Werror", *sorted(path.name for path in folder.glob("*.java"))], folder)
+    run(["java", "-cp", ".", "All"], folder)
+    return [_java_answers(rows, folder / f"answers{number}.txt") for number, (rows, _) in enumerate(cases)]
+
+
+def _write_java(rows: Rows, number: int, folder: Path, *, texts: bool) -> None:
+    (folder / f"Model{number}.java").write_text(rows.model.to_java(f"Model{number}"), encoding="ascii")
     made, put = _BY_NAME if hasattr(rows.model, "feature_names_in_") else _BY_PLACE
-    beside = f"Model.predict{rows.asked.title()}(row)" if rows.asked else "new double[0]"
+    beside = f"Model#.predict{rows.asked.title()}(row)" if rows.asked else "new double[0]"
     main = _JAVA_MAIN.replace("ROW", made, 1).replace("PUT", put, 1).replace("BESIDE", beside, 1)
-    (folder / "Main.java").write_text(main, encoding="ascii")
+    (folder / f"Main{number}.java").write_text(main.replace("#", str(number)), encoding="ascii")
     plain = [[as_text(value) for value in row] for row in rows.plain] if texts else rows.plain
     table = [[column.name for column in rows.columns], *plain]
-    (folder / "rows.tsv").write_text("\n".join("\t".join(map(_cell, row)) for row in table) + "\n")
-    run(["javac", "-Xlint:all", "-Werror", "Model.java", "Main.java"], folder)
+    (folder / f"rows{number}.tsv").write_text("\n".join("\t".join(map(_cell, row)) for row in table) + "\n")
+
+
+def _java_answers(rows: Rows, path: Path) -> Answers:
     answers, shares = [], []
-    for line in run(["java", "-cp", ".", "Main"], folder).splitlines():
+    for line in path.read_text(encoding="ascii").splitlines():
         answer, _, rest = line.partition(" ")
         answers.append(base64.b64decode(answer).decode())
         shares.append([float(share) for share in rest.split()])

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from typing import Any
 
+import typer
 from typer.testing import CliRunner
 
 from proofwood.cli import app
 
 COMMAND = [sys.executable, "-c", "from proofwood.cli import main; main()"]
+
+typer.testing._get_command = cache(typer.main.get_command)  # the runner builds the command line at every call
 
 
 def invoke(*arguments: object) -> Any:

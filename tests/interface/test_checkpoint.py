@@ -102,7 +102,7 @@ def killed_and_continued(tmp_path: Path, kind: str, kills: int) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
-@pytest.mark.parametrize(("kind", "kills"), [("thresholds", 2), ("packed", 1), ("bdd", 1)])
+@pytest.mark.parametrize(("kind", "kills"), [("thresholds", 1), ("packed", 1), ("bdd", 1)])
 def test_a_killed_fit_goes_on(tmp_path: Path, kind: str, kills: int) -> None:
     killed_and_continued(tmp_path, kind, kills)
 

@@ -164,7 +164,7 @@ def test_texts_are_read_as_those_of_the_whole_table(odd, learner):
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         if learner == "compare":
-            found = compare(frame, y, cv=4, time_limit=10)
+            found = compare(frame, y, cv=2, time_limit=10)
             assert found["optimal tree, depth 2"].mean == found["random forest"].mean == 1
         else:
             assert OptimalTreeCV((1, 2), cv=4).fit(frame, y).best_score_ == 1

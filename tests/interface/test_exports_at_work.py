@@ -6,6 +6,7 @@ import copy
 import re
 import sys
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +41,16 @@ LEVELS = [(name, k % 2 == 1, k % 4 > 1, SAYS[k % 3]) for k, name in enumerate(VA
 """Types of levels, some of them ordered, some with gaps, and what the model says."""
 
 
+@cache
+def rows_of(kind: str) -> Rows:
+    """A thousand hard rows of a model."""
+    model = deployed(kind)
+    return Rows(model, hard_rows(model))
+
+
 @pytest.fixture(scope="module", params=KINDS)
 def case(request: pytest.FixtureRequest) -> Rows:
-    """A thousand hard rows of a model."""
-    model = deployed(request.param)
-    return Rows(model, hard_rows(model))
+    return rows_of(request.param)
 
 
 def dates_as_text() -> list[Any]:
@@ -62,12 +68,18 @@ def test_r(case, tmp_path):
     assert shares == case.beside
 
 
+@pytest.fixture(scope="module")
+def kinds_in_java(tmp_path_factory: pytest.TempPathFactory) -> dict[str, at_work.Answers]:
+    cases = [(rows_of(kind), deployed(kind) in dates_as_text()) for kind in KINDS]
+    return dict(zip(KINDS, at_work.by_java(cases, tmp_path_factory.mktemp("java")), strict=True))
+
+
 @JAVA
-def test_java(case, tmp_path):
-    program, texts = case.model.to_java("Model"), case.model in dates_as_text()
-    answers, shares = at_work.by_java(case, program, tmp_path, texts=texts)
-    assert answers == case.predicted
-    assert shares == case.beside
+@pytest.mark.parametrize("kind", KINDS)
+def test_java(kind, kinds_in_java):
+    answers, shares = kinds_in_java[kind]
+    assert answers == rows_of(kind).predicted
+    assert shares == rows_of(kind).beside
 
 
 @R
@@ -77,11 +89,18 @@ def test_levels_in_r(name, ordered, gaps, says, tmp_path):
     assert at_work.by_r(rows, rows.model.to_r(), tmp_path)[0] == rows.predicted
 
 
+@pytest.fixture(scope="module")
+def levels_in_java(tmp_path_factory: pytest.TempPathFactory) -> dict[Any, tuple[Rows, at_work.Answers]]:
+    cases = [fitted(name, ordered=ordered, gaps=gaps, says=says) for name, ordered, gaps, says in LEVELS]
+    found = at_work.by_java([(rows, False) for rows in cases], tmp_path_factory.mktemp("java"))
+    return dict(zip(LEVELS, zip(cases, found, strict=True), strict=True))
+
+
 @JAVA
 @pytest.mark.parametrize(("name", "ordered", "gaps", "says"), LEVELS)
-def test_levels_in_java(name, ordered, gaps, says, tmp_path):
-    rows = fitted(name, ordered=ordered, gaps=gaps, says=says)
-    assert at_work.by_java(rows, rows.model.to_java("Model"), tmp_path)[0] == rows.predicted
+def test_levels_in_java(name, ordered, gaps, says, levels_in_java):
+    rows, answers = levels_in_java[name, ordered, gaps, says]
+    assert answers[0] == rows.predicted
 
 
 def in_r(rows: Rows, folder: Path) -> at_work.Answers:
@@ -89,7 +108,7 @@ def in_r(rows: Rows, folder: Path) -> at_work.Answers:
 
 
 def in_java(rows: Rows, folder: Path) -> at_work.Answers:
-    return at_work.by_java(rows, rows.model.to_java("Model"), folder)
+    return at_work.by_java([(rows, False)], folder)[0]
 
 
 PROGRAMS = [pytest.param(in_r, marks=R), pytest.param(in_java, marks=JAVA)]
@@ -136,12 +155,12 @@ def test_times_of_day_durations_and_time_zones(ask, tmp_path):
     assert ask(rows, tmp_path)[0] == rows.predicted
 
 
-@pytest.mark.parametrize("ask", PROGRAMS)
-def test_large_trees(ask, tmp_path):
+@pytest.mark.parametrize(("ask", "depth"), [pytest.param(in_r, 10, marks=R), pytest.param(in_java, 12, marks=JAVA)])
+def test_large_trees(ask, depth, tmp_path):
+    """Of many more nodes than one function of the language holds."""
     random = np.random.default_rng(0)
     X = pd.DataFrame(random.normal(size=(6000, 4)), columns=list("abcd"))
     tree = OptimalTreeClassifier(0).fit(X, np.arange(6000) % 2)
-    depth = 12
     n = 2**depth - 1
     table = full_tree(np.arange(n) % 4, random.integers(0, 2, n + 1), random.normal(size=n))
     tree.model_ = table

@@ -114,7 +114,7 @@ def test_few_addresses_are_no_death(learner: str, megabytes: int, jobs: int) -> 
 
 
 @linux
-@pytest.mark.parametrize("megabytes", [12, 14])
+@pytest.mark.parametrize("megabytes", [12, pytest.param(14, marks=pytest.mark.slow)])
 def test_a_tree_that_was_found_is_written(megabytes: int) -> None:
     case = {"learner": "tree", "rows": 3903, "columns": 27, "seed": 1262209603, "megabytes": megabytes}
     found = outcome({**case, "jobs": 64, "time_limit": 0.5})

@@ -42,14 +42,22 @@ def near(table: tuple[pd.DataFrame, Any]) -> NearOptimalTrees:
         return near_optimal_trees(*table, max_depth=2, slack=2)
 
 
-def test_every_tree_costs_what_it_is_said_to(near: NearOptimalTrees, table: tuple[pd.DataFrame, Any]) -> None:
-    X, y = table
+@pytest.fixture(scope="module")
+def predicted(near: NearOptimalTrees, table: tuple[pd.DataFrame, Any]) -> Any:
+    """What each tree says of each row."""
+    return np.array([tree.predict(table[0]) for tree in near])
+
+
+def test_every_tree_costs_what_it_is_said_to(
+    near: NearOptimalTrees, predicted: Any, table: tuple[pd.DataFrame, Any]
+) -> None:
+    y = table[1]
     assert near.exact
     assert near.count == sum(near.counts.values()) > 20
     best = near.optimum.objective_
     before = best
-    for tree in near:
-        wrong = int(np.count_nonzero(tree.predict(X) != y))
+    for tree, said in zip(near, predicted, strict=True):
+        wrong = int(np.count_nonzero(said != y))
         assert tree.objective == tree.errors == wrong
         assert before <= wrong <= best + 2 == near.budget
         before = wrong
@@ -114,18 +122,20 @@ def test_columns(near: NearOptimalTrees, table: tuple[pd.DataFrame, Any]) -> Non
         near.without("mean radiu")
 
 
-def test_decisions_are_those_of_all_trees(near: NearOptimalTrees, table: tuple[pd.DataFrame, Any]) -> None:
+def test_decisions_are_those_of_all_trees(
+    near: NearOptimalTrees, predicted: Any, table: tuple[pd.DataFrame, Any]
+) -> None:
     X, _ = table
     found = near.decisions()
-    predicted = np.array([tree.predict(X) for tree in near])
     for k, label in enumerate(near.optimum.classes_):
         assert np.array_equal(found[:, k], (predicted == label).any(axis=0))
     assert np.array_equal(near.decisions(X), found)
     assert near.decisions(X.iloc[:0]).shape == (0, 2)
     assert near.distinct() == len({tuple(row) for row in predicted})
     new = X.iloc[:5] + 0.0004
+    said = np.array([tree.predict(new) for tree in near])
     for k, label in enumerate(near.optimum.classes_):  # a tree shows one threshold of each interval
-        assert np.all(near.decisions(new)[:, k] >= (np.array([t.predict(new) for t in near]) == label).any(axis=0))
+        assert np.all(near.decisions(new)[:, k] >= (said == label).any(axis=0))
 
 
 def test_new_rows_have_the_columns_of_training(near: NearOptimalTrees, table: tuple[pd.DataFrame, Any]) -> None:

@@ -62,7 +62,7 @@ def same(result: Result, plain: Result) -> None:
 @pytest.mark.parametrize("options", [PACKED, THRESHOLDS, NO_BLOCKS], ids=["packed", "thresholds", "no-blocks"])
 def test_any_part_of_the_records_leads_to_the_same_answer(tmp_path: Path, options: SearchOptions, sets: bool) -> None:
     used = 0
-    for seed in range(15):
+    for seed in range(8):
         rng = np.random.default_rng(seed)
         problem = random_problem(seed, sets)
         plain = solve(problem, options=options)
@@ -77,7 +77,7 @@ def test_any_part_of_the_records_leads_to_the_same_answer(tmp_path: Path, option
             again = run(problem, path, options, Limits(threads=int(rng.integers(1, 3))))
             same(again, plain)
             used += again.stats.counters.get("root_splits", 0) < plain.stats.counters.get("root_splits", 0)
-    assert used > 7
+    assert used > 3
 
 
 def test_searches_read_each_other(tmp_path: Path) -> None:

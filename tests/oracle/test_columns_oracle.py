@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -81,16 +82,22 @@ def test_rows_of_the_least_value_need_no_walk(simd: Any) -> None:
         assert found[0].objective == found[0].lower_bound == found[1].objective, seed
 
 
-@pytest.mark.parametrize("simd", usable_simd())
-@pytest.mark.parametrize("seed", range(4))
-def test_coarse_walks_over_many_columns_change_nothing(seed: int, simd: Any) -> None:
+@cache
+def many_columns(seed: int) -> tuple[TreeProblem, Result]:
+    """A problem, and its answer without coarse walks."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(1030 + 37 * seed, 520))
     X[:, seed::3] = np.maximum(0, np.round(X[:, seed::3] * 2))
     noise = rng.random(len(X)) < 0.1
     y = (((X[:, 200] > 0.3) & (X[:, 7] > 0)) | (X[:, 90] > 1.2)) ^ noise
     problem = TreeProblem.from_arrays(X, y.astype(np.int64), max_depth=2, alpha=0.01 * (seed % 2))
-    plain = solve(problem, options=SearchOptions(coarse=False))
+    return problem, solve(problem, options=SearchOptions(coarse=False))
+
+
+@pytest.mark.parametrize("simd", usable_simd())
+@pytest.mark.parametrize("seed", range(4))
+def test_coarse_walks_over_many_columns_change_nothing(seed: int, simd: Any) -> None:
+    problem, plain = many_columns(seed)
     coarse = solve(problem, options=SearchOptions(simd=simd))
     assert coarse.model == plain.model
     assert (coarse.objective, coarse.lower_bound) == (plain.objective, plain.lower_bound)

@@ -72,7 +72,7 @@ def assert_bracketed(events: list[ProgressEvent], optimum: float) -> None:
         assert earlier.lower_bound <= later.lower_bound
 
 
-@examples(10)
+@examples(5)
 @given(problem=problems(), options=search_options(), threads=thread_counts())
 def test_search_finds_and_proves_the_canonical_optimum(
     problem: TreeProblem, options: SearchOptions, threads: int
@@ -87,7 +87,7 @@ def test_search_finds_and_proves_the_canonical_optimum(
     assert (result.trace[-1].objective, result.trace[-1].lower_bound) == (result.objective, result.lower_bound)
 
 
-@examples(3)
+@examples(2)
 @given(problem=problems(max_gap=True), options=search_options(), threads=thread_counts())
 def test_gap_is_honoured(problem: TreeProblem, options: SearchOptions, threads: int) -> None:
     cost = naive.fewest_cost(problem)

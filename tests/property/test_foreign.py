@@ -10,8 +10,8 @@ import pytest
 from tests.fuzz import foreign
 
 BOOSTERS = ("xgboost", "lightgbm", "catboost")
-SHORT = 66
-"""Models of the default run: each family six times."""
+SHORT = 44
+"""Models of the default run: each family four times."""
 LONG = 3400
 """Cases of the long one, of which the libraries run some 2,750; with more of the rare pairs, 3,000."""
 MOST = 3 * LONG

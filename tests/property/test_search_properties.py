@@ -162,7 +162,7 @@ def test_more_depth_is_never_worse_on_medium_problems(case: tuple[Any, ...]) -> 
 
 
 @pytest.mark.parametrize("rule", RULES)
-@examples(0.5)
+@examples(0.3)
 @given(problem=problems())
 def test_a_rule_off_changes_nothing(rule: str, problem: TreeProblem) -> None:
     with_all = solve(problem)

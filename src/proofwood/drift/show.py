@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from datetime import datetime
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment
 from markupsafe import Markup
 
 from proofwood import __version__
@@ -22,6 +20,7 @@ from proofwood.report.page import templates
 from proofwood.report.words import share
 from proofwood.result import figure
 
+HERE = Path(__file__).parent
 MOST_LEAVES = 40
 """Most leaves in a text; a page has all."""
 WIDEST = 60
@@ -48,18 +47,13 @@ def whole(drift: Any) -> str:
     style = Markup((REPORT / "style.css").read_text(encoding="utf-8"))
     today = {"day": day(datetime.now().astimezone()), "version": __version__}
     written = gettext("Written %(day)s, by proofwood %(version)s", **today)
-    page = _environment().get_template("page.html.jinja")
+    page = templates(HERE).get_template("page.html.jinja")
     return page.render(**_content(drift), style=style, written=written, language=drift.language)
 
 
 def inner(drift: Any) -> str:
     """The same as a part of a page, for notebooks."""
-    return _environment().get_template("inner.html.jinja").render(**_content(drift))
-
-
-@cache
-def _environment() -> Environment:
-    return templates(Path(__file__).parent)
+    return templates(HERE).get_template("inner.html.jinja").render(**_content(drift))
 
 
 def _content(drift: Any) -> dict[str, Any]:

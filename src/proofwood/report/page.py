@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -12,8 +13,9 @@ FOLDER = Path(__file__).parent
 """The folder of the template, style and script of all pages."""
 
 
+@cache
 def templates(folder: Path) -> Environment:
-    """The templates of a folder, with ``_`` and ``{% trans %}`` for messages, and ``number`` for counts."""
+    """The templates of a folder, compiled once: with ``_`` and ``{% trans %}`` for messages, ``number`` for counts."""
     environment = Environment(
         loader=FileSystemLoader(folder),
         autoescape=True,

@@ -191,7 +191,7 @@ def test_no_field_can_be_changed(name: str, kind: str) -> None:
     everywhere = list(places(content))
     tried: Counter[str] = Counter()
     chosen = [at for at in rng.permutation(len(everywhere)).tolist() if everywhere[at][0][0] not in ("claim", "digest")]
-    for at in chosen[:25]:
+    for at in chosen[:14]:
         path, value = everywhere[at]
         for other in others(value):
             forged = changed(content, path, other)
@@ -203,7 +203,7 @@ def test_no_field_can_be_changed(name: str, kind: str) -> None:
                 assert is_true(forged), (path, other)
             if path[0] in ("space", "model", "axes", "lemmas"):
                 assert refused(forged, explainer(name).model), (path, other)
-    assert tried["False"] > 15  # of a file that says more than a proof of nothing
+    assert tried["False"] > 8  # of a file that says more than a proof of nothing
 
 
 @pytest.mark.parametrize("name", FORGED)

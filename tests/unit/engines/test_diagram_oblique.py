@@ -110,7 +110,7 @@ def test_gain_is_that_of_the_two_sides() -> None:
 @pytest.mark.parametrize("norm", NORMS)
 def test_separation_agrees_with_enumeration(norm: Norm) -> None:
     rng = np.random.default_rng(2)
-    for _ in range(6):
+    for _ in range(3):
         points, _ = _grid(rng, 6)
         told = separations(points)
         for high in chain.from_iterable(combinations(range(6), size) for size in range(1, 6)):
@@ -182,7 +182,7 @@ def _parted_as_printed(low: FloatArray, high: FloatArray, norm: Norm) -> bool:
 def test_rows_are_parted_iff_the_printed_program_parts_them(norm: Norm) -> None:
     rng = np.random.default_rng(7)
     seen = []
-    for _ in range(300):
+    for _ in range(200):
         d, n = int(rng.integers(1, 5)), int(rng.integers(2, 7))
         normal = rng.normal(size=d)
         points = rng.random((n, d)) * 0.7 + 0.15

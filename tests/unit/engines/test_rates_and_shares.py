@@ -144,11 +144,11 @@ def check_bounds(result: Result, best: Fraction, digits: Fraction) -> None:
     assert Fraction(result.lower_bound) <= best + digits + (Fraction(math.ulp(result.objective)) if equal else 0)
 
 
-def test_the_optimum_is_between_the_bounds_of_a_thousand_problems() -> None:
+def test_the_optimum_is_between_the_bounds_of_hundreds_of_problems() -> None:
     """In fractions: what is reported as float64 is rounded outward."""
     rng = np.random.default_rng(1)
     kinds = (Numbers, Rewards, *RATES, *SHARES)
-    for _ in range(1000):
+    for _ in range(350):
         kind, n_rows = kinds[rng.integers(7)], int(rng.integers(1, 7))
         X = rng.integers(0, 5, (n_rows, 2)).astype(float)
         gap = float(rng.choice([0, 0.1]))

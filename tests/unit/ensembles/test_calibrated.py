@@ -102,12 +102,25 @@ def test_a_calibrated_model_behind_a_pipeline() -> None:
     assert model.predict(pd.DataFrame([found.witness], columns=X.columns))[0] != found.prediction
 
 
-@pytest.mark.parametrize("method", ["sigmoid", "isotonic", "temperature"])
-@pytest.mark.parametrize(
-    ("inner", "label"), [("forest", "low"), ("forest", "high"), ("boosted", "low"), ("histograms", "high")]
-)
+THRESHOLDS = [
+    ("forest", "low", "sigmoid"),
+    ("forest", "high", "isotonic"),
+    ("forest", "high", "temperature"),
+    ("boosted", "low", "isotonic"),
+    ("histograms", "high", "sigmoid"),
+]
+"""What is calibrated, the label of the threshold, and how; the other ways to put them together run with ``-m slow``."""
+FURTHER = [
+    pytest.param(inner, label, method, marks=pytest.mark.slow)
+    for inner, label in (("forest", "low"), ("forest", "high"), ("boosted", "low"), ("histograms", "high"))
+    for method in ("sigmoid", "isotonic", "temperature")
+    if (inner, label, method) not in THRESHOLDS
+]
+
+
+@pytest.mark.parametrize(("inner", "label", "method"), [*THRESHOLDS, *FURTHER])
 def test_a_threshold_of_a_calibrated_probability_is_carried_back_to_the_trees(
-    inner: str, method: Any, label: str
+    inner: str, label: str, method: Any
 ) -> None:
     """Also one that the probability takes on exactly, and one that it never gets to."""
     if method == "temperature" and not hasattr(calibration, "_TemperatureScaling"):

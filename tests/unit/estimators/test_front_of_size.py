@@ -45,7 +45,7 @@ def given(rng: np.random.Generator, n: int) -> tuple[dict[str, Any], Any]:
 
 
 @pytest.mark.filterwarnings("ignore::proofwood.DataWarning")
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", [*range(6), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(6, 12))])
 def test_each_tree_costs_what_a_fit_costs(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(12, 60))

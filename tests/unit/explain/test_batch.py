@@ -49,7 +49,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 def test_each_row_is_explained_and_comes_back_from_the_file(
     explainer: Explainer, rows: FloatArray, tmp_path: Path, kind: str, options: dict[str, Any]
 ) -> None:
-    X = rows[:20]
+    X = rows[:10]
     path = tmp_path / "found.jsonl"
     found = explainer.explain(X, kind=kind, path=path, **options)
     again = read_explanations(path, explainer.model, X)

@@ -99,7 +99,7 @@ NAMES = ("forest", "pipeline", "boosted", "groups", "own", "number", "within", "
 def test_an_explanation_says_the_same_and_is_verified_with_its_model(name: str, made: Any) -> None:
     explainer, table = made[name]
     inliers = explainer.model.are_plausible(explainer.model.read(table))
-    for i in np.flatnonzero(inliers)[:3].tolist():
+    for i in np.flatnonzero(inliers)[:2].tolist():
         row = table.iloc[[i]]
         answers = [
             explainer.abductive(row),
@@ -113,8 +113,8 @@ def test_an_explanation_says_the_same_and_is_verified_with_its_model(name: str, 
             explainer.robustness(row).nearest,
         ]
         for found in answers:
-            again = loaded(found)
-            assert str(words(again)) == str(words(found))
+            again, said = loaded(found), str(words(found))
+            assert str(words(again)) == said
             assert not hasattr(again.model, "adapted")
             second = again.verify(model=explainer)
             first = found.verify()
@@ -129,7 +129,7 @@ def test_an_explanation_says_the_same_and_is_verified_with_its_model(name: str, 
                 assert np.array_equal(whole.high, found.high)
             if found.prices is not None:
                 assert all(map(np.array_equal, whole.prices, found.prices))
-            assert str(words(loaded(again))) == str(words(found))  # twice
+            assert str(words(loaded(again))) == said  # twice
 
 
 @pytest.mark.parametrize("name", ["forest", "pipeline", "boosted", "groups", "own", "known"])
