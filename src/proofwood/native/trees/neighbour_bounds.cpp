@@ -13,7 +13,7 @@ namespace proofwood::trees {
 
 namespace {
 
-constexpr int kHandedOn = 1;  // bounds of a subproblem pass on to this many neighbours in turn
+constexpr int kHandedOn = 1;  // bounds of a subproblem pass on to this many neighbours in turn: one bit holds it
 
 template <class Value>
 void strengthen(PointOf<Value>& point, const Value& low_side, const Value& high_side, const Value& total, int age) {
@@ -70,6 +70,7 @@ KnownSplitsPtrOf<Value> known_splits(const SubproblemOf<Value>& subproblem) {
   const Rows& rows = *subproblem.rows;
   const auto& points = subproblem.queue.points;
   known->n = rows.n;
+  if constexpr (kOneNumber<Value>) known->shift = KeptBound<Value>::shift_of(rows.leaf);
   known->level_bounds = subproblem.level_bounds;
   std::vector<u32> count(rows.n_features + 1, 0);
   const auto wanted = [&](const PointOf<Value>& p) {
@@ -79,11 +80,16 @@ KnownSplitsPtrOf<Value> known_splits(const SubproblemOf<Value>& subproblem) {
     if (wanted(p)) ++count[p.feature + 1];
   std::partial_sum(count.begin(), count.end(), count.begin());
   known->start = count;
-  known->entries.resize(count.back());
+  known->entries.resize(count.back(), typename KnownSplitsOf<Value>::Entry{0, 0, 0, {{}, 0}, {{}, 0}, {{}, 0}});
   for (const auto& p : points) {
     if (!wanted(p)) continue;
-    const u32 key = rows.key(p.feature)[p.position - 1];
-    known->entries[count[p.feature]++] = {key, p.position, p.evaluated ? 0 : p.age, p.low_side, p.high_side, p.total};
+    const auto kept = [&](const Value& bound) { return KeptBound<Value>(bound, known->shift); };
+    known->entries[count[p.feature]++] = {rows.key(p.feature)[p.position - 1],
+                                          p.position,
+                                          p.evaluated ? 0 : static_cast<u32>(p.age),
+                                          kept(p.low_side),
+                                          kept(p.high_side),
+                                          kept(p.total)};
   }
   for (u32 f = 0; f < rows.n_features; ++f)
     std::sort(known->entries.begin() + known->start[f], known->entries.begin() + known->start[f + 1],
@@ -164,12 +170,13 @@ void NeighbourBoundsOf<Value>::import_entries(const Rows& rows, u32 feature, con
     from = position;
     if (position == 0) continue;
     if (position == rows.n) break;
-    Value low_side = less(entry.low_side, neighbour.removed), high_side = less(entry.high_side, neighbour.removed);
+    Value low_side = less(entry.low_side.bound(known.shift), neighbour.removed);
+    Value high_side = less(entry.high_side.bound(known.shift), neighbour.removed);
     raise(low_side, same<Value>(0, 0));
     raise(high_side, same<Value>(0, 0));
-    Value total = less(entry.total, neighbour.removed);
+    Value total = less(entry.total.bound(known.shift), neighbour.removed);
     raise(total, join(low_side, high_side, leaf_price));
-    const int age = entry.age + 1;
+    const int age = static_cast<int>(entry.age) + 1;
     if (merged_.size() > old && merged_.back().position == position)
       strengthen(merged_.back(), low_side, high_side, total, age);
     else

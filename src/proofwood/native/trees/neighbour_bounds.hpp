@@ -12,7 +12,10 @@
 // This is not the paper's neighbourhood pruning, which is in interval_queue.cpp.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -23,15 +26,40 @@ namespace proofwood::trees {
 template <class Value>
 struct SubproblemOf;
 
+// A bound as it is kept for neighbours. One number has 32 bits, in units of 2^shift: it is rounded down, and a bound.
+template <class Value>
+class KeptBound {
+ public:
+  KeptBound(const Value& bound, int) : bound_(bound) {}
+  const Value& bound(int) const { return bound_; }
+
+ private:
+  Value bound_;
+};
+
+template <>
+class KeptBound<i64> {
+ public:
+  KeptBound(i64 bound, int shift) : units_(static_cast<u32>(std::clamp(bound >> shift, i64{0}, kMost))) {}
+  i64 bound(int shift) const { return i64{units_} << shift; }
+  // Of bounds up to some twice `cost`.
+  static int shift_of(i64 cost) { return std::max(0, static_cast<int>(std::bit_width(static_cast<u64>(cost))) - 31); }
+
+ private:
+  static constexpr i64 kMost = std::numeric_limits<u32>::max();
+  u32 units_;
+};
+
 // Points of a solved subproblem, for its neighbours: by feature, then by key.
 template <class Value>
 struct KnownSplitsOf {
   struct Entry {
-    u32 key, position;
-    int age;
-    Value low_side, high_side, total;  // as in Point
+    u32 key;
+    u32 position : 31, age : 1;
+    KeptBound<Value> low_side, high_side, total;  // as in Point
   };
   u32 n = 0;               // rows of the subproblem
+  int shift = 0;           // of the bounds
   std::vector<u32> start;  // per feature
   std::vector<Entry> entries;
   std::vector<i64> level_bounds;                        // as in Subproblem

@@ -11,7 +11,7 @@ namespace proofwood::trees {
 namespace {
 template <class Value>
 constexpr std::size_t kSolutions = kOneNumber<Value> ? 2'000'000 : 1'000'000;
-constexpr std::size_t kWithKnownSplits = 1'000;  // the first ones
+constexpr std::size_t kWithKnownSplits = 1'000;  // the first ones of three levels or more
 
 // A small plan: one bit that says so, the kind of its root, whether each side is a stump, its feature, its key.
 constexpr int kKindAt = 1, kLowAt = 3, kHighAt = 4, kFeatureAt = 5, kKeyAt = 32;
@@ -91,7 +91,7 @@ void SolutionCacheOf<Value>::store(const Hash& rows, int depth, const SolutionOf
   if (size >= kSolutions<Value> && solutions_.find(key) == nullptr) return;
   solutions_[key] = KeptSolution<Value>(solution);
   known_.erase({key.first, key.second});
-  if (size < kWithKnownSplits && solution.known) known_[{key.first, key.second}] = solution.known;
+  if (depth > 2 && size < kWithKnownSplits && solution.known) known_[{key.first, key.second}] = solution.known;
 }
 
 template <class Value>

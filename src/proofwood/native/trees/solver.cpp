@@ -8,6 +8,11 @@
 
 namespace proofwood::trees {
 
+namespace {
+// Subproblems of two levels and less than one of so many rows are searched anew where they come again.
+constexpr u32 kKeptShare = 8;
+}  // namespace
+
 const char* const kCounterNames[kCounters] = {"subproblems", "cache_hits",      "batches",    "depth_two_splits",
                                               "root_splits", "imported_bounds", "stumps",     "canonical_splits",
                                               "affordable",  "level_roots",     "level_sets", "row_visits",
@@ -97,7 +102,8 @@ SolutionOf<Value> SolverOf<Value>::answer(Rows& rows, int depth, const Request& 
                                        : solve_general(rows, depth, request);
   solution.join(earlier);
   solution.clamp();
-  if (settings.rules.cache && !affordable && !solution.stopped) shared.cache.store(rows.hash, depth, solution);
+  const bool kept = depth > 2 || rows.n >= shared.table.n_rows / kKeptShare;
+  if (settings.rules.cache && !affordable && kept && !solution.stopped) shared.cache.store(rows.hash, depth, solution);
   return solution;
 }
 
@@ -151,9 +157,12 @@ void Solver::bound_deeper(Solution& solution, i64 splits) const {
   auto known = std::make_shared<KnownSplits>(*solution.known);
   for (i64& bound : known->level_bounds) bound = std::min(bound, least);
   for (KnownSplits::Entry& entry : known->entries) {  // a side of a deeper tree has one split less at least
-    entry.low_side = std::min(entry.low_side, least - leaf_price);
-    entry.high_side = std::min(entry.high_side, least - leaf_price);
-    entry.total = std::min(entry.total, least);
+    const auto limited = [&](KeptBound<i64>& kept, i64 most) {
+      if (kept.bound(known->shift) > most) kept = KeptBound<i64>(most, known->shift);
+    };
+    limited(entry.low_side, least - leaf_price);
+    limited(entry.high_side, least - leaf_price);
+    limited(entry.total, least);
   }
   solution.known = std::move(known);
 }
