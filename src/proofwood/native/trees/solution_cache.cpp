@@ -23,27 +23,29 @@ u64 stump_bit(const PlanPtr& plan, int at) { return u64{plan->kind == Plan::kStu
 
 KeptPlan::KeptPlan(const PlanPtr& plan) {
   if (!plan) return;
-  const u64 kind = 1 | static_cast<u64>(plan->kind) << kKindAt;
-  if (is_end(plan))
-    bits_ = kind;
-  else if (plan->levels == 0 && plan->feature < kMostFeatures && is_end(plan->low) && is_end(plan->high))
-    bits_ = kind | stump_bit(plan->low, kLowAt) | stump_bit(plan->high, kHighAt) | u64{plan->feature} << kFeatureAt |
-            u64{plan->key} << kKeyAt;
-  else
-    bits_ = static_cast<u64>(std::bit_cast<std::uintptr_t>(new PlanPtr(plan)));
+  u64 bits = 1 | static_cast<u64>(plan->kind) << kKindAt;
+  if (!is_end(plan)) {
+    if (plan->levels == 0 && plan->feature < kMostFeatures && is_end(plan->low) && is_end(plan->high))
+      bits |= stump_bit(plan->low, kLowAt) | stump_bit(plan->high, kHighAt) | u64{plan->feature} << kFeatureAt |
+              u64{plan->key} << kKeyAt;
+    else
+      bits = static_cast<u64>(std::bit_cast<std::uintptr_t>(new PlanPtr(plan)));
+  }
+  halves_ = {static_cast<u32>(bits), static_cast<u32>(bits >> 32)};
 }
 
 PlanPtr KeptPlan::plan() const {
-  if (bits_ == 0) return nullptr;
+  const u64 kept = bits();
+  if (kept == 0) return nullptr;
   if (!is_small()) return *pointer();
-  const auto end = [this](int at) { return (bits_ >> at & 1) != 0 ? stump_plan() : leaf_plan(); };
-  switch (static_cast<Plan::Kind>(bits_ >> kKindAt & 3)) {
+  const auto end = [kept](int at) { return (kept >> at & 1) != 0 ? stump_plan() : leaf_plan(); };
+  switch (static_cast<Plan::Kind>(kept >> kKindAt & 3)) {
     case Plan::kLeaf:
       return leaf_plan();
     case Plan::kStump:
       return stump_plan();
     default:
-      return split_plan(static_cast<u32>(bits_ >> kFeatureAt & (kMostFeatures - 1)), static_cast<u32>(bits_ >> kKeyAt),
+      return split_plan(static_cast<u32>(kept >> kFeatureAt & (kMostFeatures - 1)), static_cast<u32>(kept >> kKeyAt),
                         end(kLowAt), end(kHighAt));
   }
 }
@@ -70,33 +72,37 @@ SolutionOf<Leaves> KeptSolution<Leaves>::solution() const {
 
 template <class Value>
 std::optional<SolutionOf<Value>> SolutionCacheOf<Value>::find(const Hash& rows, int depth) {
-  const typename Map::Key key = key_of(rows, depth);
+  const Key key = key_of(rows, depth);
   const std::lock_guard lock(mutex_);
-  const KeptSolution<Value>* const found = solutions_.find(key);
-  if (found == nullptr) return std::nullopt;
-  SolutionOf<Value> solution = found->solution();
-  if (const auto known = known_.find({key.first, key.second}); known != known_.end()) solution.known = known->second;
+  std::optional<SolutionOf<Value>> solution;
+  if (const KeptSolution<Value>* const kept = solutions_.find(key)) solution = kept->solution();
+  if constexpr (kOneNumber<Value>)
+    if (const NarrowSolution* const kept = narrow_.find(key)) solution = kept->solution();
+  if (!solution) return std::nullopt;
+  if (const auto known = known_.find({key.first, key.second}); known != known_.end()) solution->known = known->second;
   return solution;
 }
 
 template <class Value>
 void SolutionCacheOf<Value>::store(const Hash& rows, int depth, const SolutionOf<Value>& solution) {
-  const typename Map::Key key = key_of(rows, depth);
+  const Key key = key_of(rows, depth);
   const std::lock_guard lock(mutex_);
-  if (memory_is_short()) {
-    solutions_.clear();
-    known_.clear();
-  }
-  const std::size_t size = solutions_.size();
-  if (size >= kSolutions<Value> && solutions_.find(key) == nullptr) return;
-  solutions_[key] = KeptSolution<Value>(solution);
+  if (memory_is_short()) forget();
+  const std::size_t before = size();
+  if (before >= kSolutions<Value> && solutions_.find(key) == nullptr && narrow_.find(key) == nullptr) return;
+  bool fits = false;
+  if constexpr (kOneNumber<Value>) fits = NarrowSolution::fits(solution);
+  if (!fits) solutions_[key] = KeptSolution<Value>(solution);
+  if constexpr (kOneNumber<Value>)
+    if (fits) narrow_[key] = NarrowSolution(solution);
   known_.erase({key.first, key.second});
-  if (depth > 2 && size < kWithKnownSplits && solution.known) known_[{key.first, key.second}] = solution.known;
+  if (depth > 2 && before < kWithKnownSplits && solution.known) known_[{key.first, key.second}] = solution.known;
 }
 
 template <class Value>
 void SolutionCacheOf<Value>::forget() {
   solutions_.clear();
+  narrow_.clear();
   known_.clear();
 }
 

@@ -1,8 +1,10 @@
 // Solved subproblems by set of rows and depth (docs/theory/optimal-trees.md, "The search"). Safe between threads.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -19,9 +21,9 @@ class KeptPlan {
  public:
   KeptPlan() = default;
   explicit KeptPlan(const PlanPtr& plan);
-  KeptPlan(KeptPlan&& other) noexcept : bits_(std::exchange(other.bits_, 0)) {}
+  KeptPlan(KeptPlan&& other) noexcept : halves_(std::exchange(other.halves_, {})) {}
   KeptPlan& operator=(KeptPlan&& other) noexcept {
-    std::swap(bits_, other.bits_);
+    std::swap(halves_, other.halves_);
     return *this;
   }
   KeptPlan(const KeptPlan&) = delete;
@@ -32,10 +34,35 @@ class KeptPlan {
   PlanPtr plan() const;
 
  private:
-  bool is_small() const { return (bits_ & 1) != 0; }
-  const PlanPtr* pointer() const { return std::bit_cast<const PlanPtr*>(static_cast<std::uintptr_t>(bits_)); }
+  bool is_small() const { return (halves_[0] & 1) != 0; }
+  u64 bits() const { return halves_[0] | static_cast<u64>(halves_[1]) << 32; }
+  const PlanPtr* pointer() const { return std::bit_cast<const PlanPtr*>(static_cast<std::uintptr_t>(bits())); }
 
-  u64 bits_ = 0;  // a pointer is even
+  std::array<u32, 2> halves_{};  // a pointer is even
+};
+
+// A solution of one number whose costs have 32 bits.
+class NarrowSolution {
+ public:
+  NarrowSolution() = default;
+  explicit NarrowSolution(const Solution& solution)
+      : upper_(narrowed(solution.upper)),
+        lower_(narrowed(solution.lower)),
+        relaxed_(narrowed(solution.relaxed)),
+        plan_(solution.plan) {}
+  static bool fits(const Solution& solution) {
+    return fits(solution.upper) && fits(solution.lower) && fits(solution.relaxed);
+  }
+  Solution solution() const { return {cost(upper_), cost(lower_), cost(relaxed_), plan_.plan(), nullptr, false}; }
+
+ private:
+  static constexpr u32 kNone = std::numeric_limits<u32>::max();  // in place of kInfinite
+  static bool fits(i64 cost) { return cost == kInfinite || (cost >= 0 && cost < i64{kNone}); }
+  static u32 narrowed(i64 cost) { return cost == kInfinite ? kNone : static_cast<u32>(cost); }
+  static i64 cost(u32 kept) { return kept == kNone ? kInfinite : i64{kept}; }
+
+  u32 upper_ = kNone, lower_ = 0, relaxed_ = 0;
+  KeptPlan plan_;
 };
 
 // A solution as it is kept: one number, or a vector in the room of its depth.
@@ -79,13 +106,16 @@ class SolutionCacheOf {
   void forget();  // gives back the memory
 
  private:
-  using Map = CompactMap<KeptSolution<Value>>;
-  static typename Map::Key key_of(const Hash& rows, int depth) {
+  using Key = MapKey;
+  static Key key_of(const Hash& rows, int depth) {
     return {rows[0], rows[1] + static_cast<u64>(depth) * 0x9e3779b97f4a7c15u};
   }
 
+  std::size_t size() const { return solutions_.size() + narrow_.size(); }
+
   std::mutex mutex_;
-  Map solutions_;
+  CompactMap<KeptSolution<Value>> solutions_;
+  CompactMap<NarrowSolution> narrow_;                             // in place of these, where it can
   std::map<std::pair<u64, u64>, KnownSplitsPtrOf<Value>> known_;  // what some of them teach their neighbours
 };
 
