@@ -38,7 +38,8 @@ def deviance_score(model: Any, X: Any, y: Any, sample_weight: npt.ArrayLike | No
     times, events, kept = _rows_of(y, sample_weight)
     weights = kept.astype(np.float64) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     rates, alone, n_rows = _rates(model, X)
-    return explained_deviance(times, events, weights, rates_above(rates, alone, n_rows), alone)
+    rates = rates_above(rates, alone, n_rows)
+    return explained_deviance(times[kept], events[kept], weights[kept], rates[kept], alone)
 
 
 def neg_integrated_brier_score(model: Any, X: Any, y: Any, sample_weight: npt.ArrayLike | None = None) -> float:

@@ -110,6 +110,15 @@ def test_a_leaf_without_events_is_not_infinitely_wrong():
     assert math.isfinite(scores.deviance_score(tree, [[1.0], [1.0]], [(5.0, 1), (6.0, 0)]))
 
 
+def test_rows_without_weight_have_no_deviance():
+    without = OptimalSurvivalTree(0).fit([[0.0], [1.0]], [(1.0, 0), (2.0, 0)])  # no event is foretold
+    y = [(1.0, 1), (3.0, 0)]
+    assert math.isnan(scores.deviance_score(without, [[0.0], [1.0]], y, [0.0, 1.0]))
+    tree = OptimalSurvivalTree(1).fit([[0.0], [1.0]], [(1.0, 1), (2.0, 0)])
+    kept = scores.deviance_score(tree, [[1.0], [0.0]], [(3.0, 0), (1.0, 1)])
+    assert scores.deviance_score(tree, [[0.0], [1.0], [0.0]], [(9.0, 1), (3.0, 0), (1.0, 1)], [0.0, 1.0, 1.0]) == kept
+
+
 def test_scores_that_there_are_not():
     with pytest.raises(ValueError, match="did you mean 'concordance'"):
         scores.scorer("concordanse")
