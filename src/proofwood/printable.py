@@ -121,5 +121,5 @@ def nearest(name: str, among: Iterable[str]) -> str | None:
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of an error message, escaped because it may quote a file; the type of an error without message."""
-    return printable((str(error).strip().splitlines() or [type(error).__name__])[0])
+    """The first line of an error message, cut and escaped because it may quote a file; the type if there is none."""
+    return printable(cut((str(error).strip().splitlines() or [type(error).__name__])[0], 500))
