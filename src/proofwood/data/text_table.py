@@ -116,7 +116,7 @@ class Layout:
     def _in_quotes(self) -> str:
         """The content with each cell in quotes that has one within or text behind its closing one."""
         mark = re.escape(self.separator)
-        cell = re.compile(rf'"((?:[^"]|"")*)"([^{mark}\r\n]*)|[^{mark}\r\n]+')
+        cell = re.compile(rf'"([^"]*(?:""[^"]*)*)"([^{mark}\r\n]*)|[^{mark}\r\n]+')
 
         def written(found: re.Match[str]) -> str:
             inside, behind = found.groups()
