@@ -5,7 +5,7 @@ commit, and how long the rest may take. ``python -m benchmarks.reproduce --budge
 hours, and writes the pages and the summary. ``--paper`` and ``--table`` choose some of them, ``--sets`` some data sets;
 ``--stale`` measures also what the code has changed since. Each cell is stored as soon as it is measured, so that the
 same command goes on where it was broken off, as ``--resume`` does with the choices of the last call. Nothing is
-committed.
+committed. ``--repeat 30`` measures as many stored cells again, drawn at random, and shows what differs.
 
 Without the data folder each table is measured on generated sets, and its pages go to a folder of their own
 (decisions/0081-one-command-for-the-papers).
@@ -30,6 +30,7 @@ from benchmarks.papers import EXPERIMENTS, Experiment
 from benchmarks.papers.changes import first_change, git
 from benchmarks.papers.claims import CLAIMS
 from benchmarks.papers.measuring import Cell, Page, Pass
+from benchmarks.papers.repeating import Repeated, repeated, shown
 
 LAST = "reproduce.json"
 """File of the choices of the last call, beside the pages."""
@@ -178,6 +179,16 @@ def _one(cell: Cell, *, isolate: bool) -> None:
     print(f"{cell.table.path.stem} {cell} | {told}", flush=True)
 
 
+def repeat(chosen: Chosen, n: int, seed: int) -> list[Repeated]:
+    """Measure cells again whose code has not changed; with ``chosen.stale``, others, too."""
+    cells: dict[tuple[str, ...], Cell] = {}
+    for experiment in chosen.experiments:
+        state = chosen.state(experiment)
+        left_out = {cell.name for cell in (*state.missing, *(() if chosen.stale else state.stale))}
+        cells |= {cell.name: cell for cell in state.cells if cell.name not in left_out and cases.is_here(cell.data)}
+    return list(repeated(list(cells.values()), n, seed, isolate=chosen.isolate))
+
+
 # ---------------------------------------------------------------------------------------------------------------- pages
 
 
@@ -269,6 +280,8 @@ def parsed(arguments: Sequence[str] | None) -> tuple[Chosen, argparse.Namespace]
     )
     parser.add_argument("--stale", action="store_true", help="measure again what the code has changed since")
     parser.add_argument("--processes", type=int, default=1, help="cells at a time where seconds are not the point (1)")
+    parser.add_argument("--repeat", type=int, metavar="N", help="measure N stored cells again, and store nothing")
+    parser.add_argument("--seed", type=int, default=0, help="of the cells that are drawn (0)")
     parser.add_argument("--resume", action="store_true", help="the choices of the last call, but for the budget")
     parser.add_argument("--out", type=Path, default=None, help=f"folder of the results ({RESULTS.relative_to(ROOT)})")
     parser.add_argument("--in-process", action="store_true", help="no child for each cell: no hard cap")
@@ -300,6 +313,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if given.list:
         print(listed(chosen))
         return
+    if given.repeat is not None:
+        again = repeat(chosen, given.repeat, given.seed)
+        print(shown(again))
+        raise SystemExit(any(one.differ for one in again))
     if not given.pages:
         _refuse_changes()
         chosen.out.mkdir(parents=True, exist_ok=True)

@@ -57,6 +57,29 @@ def test_rows_are_stale_once_their_code_has_changed(chosen: Chosen, monkeypatch:
     assert [cell.key["depth"] for cell in again] == [3, 4, 4]
 
 
+def test_stored_cells_are_measured_again_and_what_differs_is_named(
+    chosen: Chosen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cases, "ROOT", tmp_path)  # no data but generated sets
+    monkeypatch.delenv("PROOFWOOD_DATA", raising=False)
+    reproduce.measure(chosen)
+    path = chosen.out / "contree" / "fits.csv"
+    stored = path.read_text()
+    again = reproduce.repeat(chosen, 2, 0)
+    assert len(again) == 2
+    assert not any(one.differ for one in again)
+    assert all(one.ratio > 0 for one in again)
+    assert path.read_text() == stored
+    (row,) = (one.cell.stored for one in again[:1])
+    assert row is not None
+    path.write_text(stored.replace(f",{row['errors']},", ",999,"))
+    asked = ["--paper", "contree", "--table", "table2", "--out", str(chosen.out), "--in-process", "--repeat", "3"]
+    with pytest.raises(SystemExit) as ended:
+        reproduce.main(asked)
+    assert ended.value.code
+    assert f"errors 999 / {row['errors']}" in capsys.readouterr().out
+
+
 def test_a_commit_that_is_not_there_is_named() -> None:
     if not (harness.ROOT / ".git").exists():
         pytest.skip("this is no clone: commits are not known")
