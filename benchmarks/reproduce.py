@@ -39,6 +39,11 @@ LAST = "reproduce.json"
 # -------------------------------------------------------------------------------------------------------- what there is
 
 
+def _lacks_data(cell: Cell) -> bool:
+    """Whether the data set of a cell is not here."""
+    return cell.data != "" and not cases.is_here(cell.data)
+
+
 @dataclass(frozen=True)
 class State:
     """How much of a table is measured.
@@ -72,7 +77,7 @@ class State:
         changes = {cell.name: first_change(commit_of(cell.stored), experiment.code) for cell in cells if cell.stored}
         since = min((change for change in changes.values() if change), default=(0, ""))[1]
         missing = [cell for cell in cells if not cell.stands]
-        absent = [cell for cell in missing if cell.data and not cases.is_here(cell.data)]
+        absent = [cell for cell in missing if _lacks_data(cell)]
         stale = [cell for cell in cells if cell.stands and changes[cell.name]]
         return cls(experiment, page, cells, missing, absent, stale, since, reading.rows)
 
@@ -185,7 +190,8 @@ def repeat(chosen: Chosen, n: int, seed: int) -> list[Repeated]:
     for experiment in chosen.experiments:
         state = chosen.state(experiment)
         left_out = {cell.name for cell in (*state.missing, *(() if chosen.stale else state.stale))}
-        cells |= {cell.name: cell for cell in state.cells if cell.name not in left_out and cases.is_here(cell.data)}
+        kept = [cell for cell in state.cells if cell.name not in left_out and not _lacks_data(cell)]
+        cells |= {cell.name: cell for cell in kept}
     return list(repeated(list(cells.values()), n, seed, isolate=chosen.isolate))
 
 
