@@ -35,7 +35,7 @@ def tree_path_of(model: Any, X: Any, y: Any, folds: int, sample_weight: npt.Arra
 
     Parameters
     ----------
-    model : fitted :class:`OptimalTreeClassifier` or :class:`OptimalTreeRegressor`
+    model : fitted :class:`OptimalTreeClassifier` or :class:`OptimalTreeRegressor`, or the choice of one by folds
     X, y, sample_weight : its training rows, as given to ``fit``
     folds : number of folds that hold out rows; 0 for none
 
@@ -44,8 +44,9 @@ def tree_path_of(model: Any, X: Any, y: Any, folds: int, sample_weight: npt.Arra
     ValueError
         If there is no path for trees of this kind, or no such number of folds; the message says why.
     """
-    require_path(model, folds)
-    given = model.get_params()
+    tree = getattr(model, "best_estimator_", model)
+    require_path(tree, folds)
+    given = tree.get_params()
     shared = {name: given[name] for name in SHARED if name in given}
     return optimal_tree_path(
         X, y, max_depth=given["max_depth"], cv=folds or None, sample_weight=sample_weight, **shared

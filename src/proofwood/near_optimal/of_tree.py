@@ -37,7 +37,7 @@ def near_optimal_trees_of(
 
     Parameters
     ----------
-    model : fitted :class:`OptimalTreeClassifier`
+    model : fitted :class:`OptimalTreeClassifier`, or :class:`OptimalTreeCV`, whose chosen size counts
     X, y, sample_weight : its training rows, as given to ``fit``
     slack : as in :func:`near_optimal_trees`
 
@@ -46,8 +46,9 @@ def near_optimal_trees_of(
     ValueError
         If trees of this kind are not counted; the message says why.
     """
-    require_counted(model)
-    given = model.get_params()
+    tree = getattr(model, "best_estimator_", model)
+    require_counted(tree)
+    given = tree.get_params()
     return near_optimal_trees(X, y, slack=slack, sample_weight=sample_weight, **{name: given[name] for name in SHARED})
 
 

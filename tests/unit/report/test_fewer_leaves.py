@@ -14,6 +14,7 @@ import pytest
 from proofwood import (
     OptimalBDDClassifier,
     OptimalTreeClassifier,
+    OptimalTreeCV,
     OptimalTreeRegressor,
     optimal_tree_path,
     write_report,
@@ -57,6 +58,13 @@ def test_it_says_what_the_path_says(rows: Any, tmp_path: Path) -> None:
     assert section(tmp_path / "given.html") == text
     write_report(tree, tmp_path / "none.html", *rows)
     assert 'id="leaves"' not in (tmp_path / "none.html").read_text()
+
+
+def test_a_tree_that_folds_chose_has_the_path_of_its_depth(rows: Any, tmp_path: Path) -> None:
+    chosen = OptimalTreeCV(max_depth=(1, 2), cv=3).fit(*rows)
+    write_report(chosen, tmp_path / "chosen.html", *rows, by_leaves=0)
+    write_report(chosen.best_estimator_, tmp_path / "tree.html", *rows, by_leaves=0)
+    assert section(tmp_path / "chosen.html") == section(tmp_path / "tree.html")
 
 
 def test_without_folds_and_with_a_limit(rows: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from proofwood import OptimalBDDClassifier, OptimalTreeClassifier, near_optimal_trees, write_report
+from proofwood import (
+    OptimalBDDClassifier,
+    OptimalTreeClassifier,
+    OptimalTreeCV,
+    near_optimal_trees,
+    write_report,
+)
 from proofwood.exceptions import DataWarning, OptimalityWarning
 from proofwood.near_optimal import NearOptimalTrees
 from tests.unit.report.test_report import Page
@@ -49,6 +55,15 @@ def test_it_says_what_the_set_says(tree, rows, tmp_path):
     assert section(tmp_path / "given.html") == text
     write_report(tree, tmp_path / "none.html", *rows)
     assert 'id="near"' not in (tmp_path / "none.html").read_text()
+
+
+def test_a_tree_that_folds_chose_has_the_set_of_its_size(rows, tmp_path):
+    chosen = OptimalTreeCV(max_depth=(1, 2), alpha=0.03, cv=3).fit(*rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        write_report(chosen, tmp_path / "chosen.html", *rows, near_optimal=1)
+        write_report(chosen.best_estimator_, tmp_path / "tree.html", *rows, near_optimal=1)
+    assert section(tmp_path / "chosen.html") == section(tmp_path / "tree.html")
 
 
 def test_a_limit_is_told(tree, rows, tmp_path, monkeypatch):
