@@ -303,3 +303,11 @@ def test_pictures_are_well_formed_for_every_name(names, label):
     axes.get_figure().savefig(buffer, format="svg")
     plt.close(axes.get_figure())
     assert ET.fromstring(buffer.getvalue()).tag.endswith("svg")
+
+
+def test_subnormal_weights_can_be_saved(tmp_path):
+    weights = [5e-324, 8.691694759794e-311, 5e-324, 8.691694759794e-311, 8.691694759794e-311]
+    X = [[1e6, 2.0], [0.0, 0.0], [2.0, 2.0], [0.0, 0.0], [1e6, 2.0]]
+    tree = OptimalTreeClassifier(3, alpha=0.01, min_weight_fraction_leaf=0.25).fit(X, [1, 0, 0, 0, 1], weights)
+    tree.save(tmp_path / "tree.json")
+    assert proofwood.load(tmp_path / "tree.json").objective_ == tree.objective_

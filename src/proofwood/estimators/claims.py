@@ -373,4 +373,5 @@ def _tolerance(table: NodeTable) -> float:
     """The rounding error to permit in sums of weights: a few units in the last place per row and node."""
     if _whole(table):
         return 0.0 if _total(table) == 0 else 4 * np.finfo(float).eps * _total(table)
-    return float(4 * np.finfo(float).eps * (float(table.rows[0]) + table.n_nodes + 1) * _total(table))
+    terms = float(table.rows[0]) + table.n_nodes + 1
+    return max(4 * np.finfo(float).eps * _total(table), 4 * math.ulp(0.0)) * terms  # of subnormal weights, too
