@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from io import StringIO
 from itertools import count, islice
@@ -84,59 +84,54 @@ class Layout:
         Raises
         ------
         DataError
-            That names a quote of the header without an end, or the first row with more or fewer cells than the header.
+            That names a quote without an end, or the first row with more or fewer cells than the header.
         """
-        width, quotes = len(self.header), '"' in self.content
-        reader = csv.reader(StringIO(self.content), delimiter=self.separator)
-        if quotes:
-            self._require_closed(reader)
-        if width == 1:
+        read = self._in_quotes() if '"' in self.content else self
+        if len(self.header) == 1:
             self._require_header()
-        if not quotes and not self._ragged():
-            return self
-        within = any('"' in name for name in self.header)
-        try:
-            for row in reader:
-                if len(row) != width and row:
-                    raise self._unequal(len(row), reader.line_num)
-                within = within or any('"' in cell for cell in row)
-        except csv.Error:  # such as a cell without an end, which polars says better
-            return self
-        return replace(self, content=self._in_quotes()) if within else self
+        if '"' in self.content or self._ragged():
+            self._require_equal_rows()
+        return read
 
-    def _unequal(self, cells: int, line: int) -> DataError:
+    def _in_quotes(self) -> Layout:
+        """The same with quotes around each cell that has one within, or text behind the quote that closes it."""
+        mark, text = re.escape(self.separator), self.content
+        quoted = r'"([^"]*+(?:""[^"]*+)*+)"'
+        proper = re.compile(rf'(?:(?:{quoted}|[^"{mark}\r\n]*+)[{mark}\r\n])*+')
+        loose = re.compile(rf'{quoted}([^{mark}\r\n]+)|([^"{mark}\r\n][^{mark}\r\n]*)')
+        parts, at = [], 0
+        while (end := at + len(proper.match(text, at)[0])) < len(text):  # type: ignore[index]
+            found = loose.match(text, end)
+            if found is None:
+                line = self.before + text.count("\n", 0, end) + 1
+                raise DataError(
+                    f"{self.path}: line {line} opens a quote that nothing closes: close it, or leave it out"
+                )
+            inside, behind, bare = found.groups()
+            cell = bare if inside is None else inside.replace('""', '"') + behind
+            parts += [text[at:end], '"', cell.replace('"', '""'), '"', text[found.end()]]
+            at = found.end() + 1
+        return replace(self, content="".join([*parts, text[at:]])) if parts else self
+
+    def _require_equal_rows(self) -> None:
+        reader = csv.reader(StringIO(self.content), delimiter=self.separator)
         width = len(self.header)
-        hint = " The table may begin further down: skip lines (--skip-lines)." if width == 1 else ""
-        return DataError(
-            f"{self.path}: line {self.before + line} has {cells} cells, and the header has {width}, separated by "
-            f"{self.separator!r}: correct the line, put cells that hold the separator in quotes, close all quotes, "
-            f"or say another separator (--separator).{hint}"
-        )
-
-    def _in_quotes(self) -> str:
-        """The content with each cell in quotes that has one within or text behind its closing one."""
-        mark = re.escape(self.separator)
-        cell = re.compile(rf'"([^"]*(?:""[^"]*)*)"([^{mark}\r\n]*)|[^{mark}\r\n]+')
-
-        def written(found: re.Match[str]) -> str:
-            inside, behind = found.groups()
-            if behind == "" or (behind is None and '"' not in found[0]):
-                return found[0]
-            text = found[0] if behind is None else inside.replace('""', '"') + behind
-            return '"' + text.replace('"', '""') + '"'
-
-        return cell.sub(written, self.content)
-
-    def _require_closed(self, reader: Iterator[list[str]]) -> None:
-        """Raise DataError if the header opens a quote that nothing closes: its cells are those of its first line."""
         try:
             header = next(reader)
-        except csv.Error:  # a cell that is too long
-            header = []
+            wrong = next((row for row in reader if len(row) != width and row), None)
+        except csv.Error:  # such as a cell that is too long, which polars says better
+            return
         if tuple(name.replace("\r\n", "\n").strip() for name in header) != self.header:
             raise DataError(
-                f"{self.path}: the header in line {self.before + 1} opens a quote that nothing closes: close it, or "
-                "leave it out"
+                f"{self.path}: where the header that begins in line {self.before + 1} ends cannot be told from its "
+                "quotes: close each one that opens in its line, or leave it out"
+            )
+        if wrong is not None:
+            hint = " The table may begin further down: skip lines (--skip-lines)." if width == 1 else ""
+            raise DataError(
+                f"{self.path}: line {self.before + reader.line_num} has {len(wrong)} cells, and the header has "
+                f"{width}, separated by {self.separator!r}: correct the line, put cells that hold the separator in "
+                f"quotes, close all quotes, or say another separator (--separator).{hint}"
             )
 
     def _require_header(self) -> None:

@@ -135,10 +135,14 @@ def test_one_message_names_all_columns_that_are_not_there():
         require_columns(columns, ["q", "zzz"])
 
 
-def test_what_a_file_holds_does_nothing_to_the_terminal(tmp_path):
+def test_what_a_file_holds_does_nothing_to_the_terminal(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise pl.exceptions.ComputeError("could not parse `0.09\x1b91.0" + "9" * 10_000)
+
     path = tmp_path / "table.csv"
-    path.write_text('a,b\n"' + "\x1b91" * 50_000 + "\n")
-    with pytest.raises(DataError, match=r'`"\\x1b91\\x1b91') as refused:
+    path.write_text("a,b\n1,2\n")
+    monkeypatch.setattr(pl, "read_csv", refuse)
+    with pytest.raises(DataError, match=r"could not parse `0\.09\\x1b91\.0999") as refused:
         read_table(path)
     assert "\x1b" not in str(refused.value)
-    assert len(str(refused.value)) < 3000
+    assert len(str(refused.value)) < 1000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import gzip
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -70,14 +71,49 @@ def test_a_name_may_have_line_breaks(tmp_path: Path, separator: str, ends: str) 
 
 @pytest.mark.parametrize("header", ['"size,n', 'size,"n', '"size', 'a,"b,c'])
 def test_a_quote_of_the_header_that_nothing_closes_is_named(tmp_path: Path, header: str) -> None:
-    with pytest.raises(DataError, match="header in line 2 opens a quote that nothing closes: close it, or leave"):
+    with pytest.raises(DataError, match="line 2 opens a quote that nothing closes: close it, or leave it out"):
         read(tmp_path, f"# made by hand\n{header}\n1,2\n3,4\n")
+
+
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        ('5"" x,1\n2,"unclosed\n3\n5,6\n', 3),
+        ('"5"" x",1\n2,"unclosed\n3\n5,6\n', 3),
+        ('5" x,1\n2,"unclosed\n3,4\n5,6\n', 3),
+        ('x,"\ny,6""\nz,7\n', 2),
+        ('"' + "x" * 200_000 + "\n", 2),
+    ],
+)
+def test_a_quote_that_nothing_closes_is_named_by_its_line(tmp_path: Path, body: str, line: int) -> None:
+    with pytest.raises(DataError, match=f"line {line} opens a quote that nothing closes"):
+        read(tmp_path, "a,b\n" + body)
+
+
+@given(st.text('ab" ,1\n', max_size=30), st.sampled_from(",;"))
+def test_a_text_is_refused_or_read_as_a_reader_of_csv_reads_it(body: str, separator: str) -> None:
+    text = f"x{separator}y\n{body}\n"
+    layout = Layout(Path("t.csv"), text, separator, ("x", "y"))
+    try:
+        content = layout.checked().content
+    except DataError:
+        return
+    rows = [row for row in csv.reader(StringIO(text), delimiter=separator) if row][1:]
+    read = pl.read_csv(content.encode(), separator=separator, infer_schema=False)
+    given = [[cell or "" for cell in row] for row in read.rows()]
+    assert [row for row in given if any(row)] == [row for row in rows if any(row)]
+
+
+def test_a_header_whose_quotes_leave_its_end_open_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="where the header that begins in line 1 ends cannot be told from its quotes"):
+        read(tmp_path, 'x,"a\nb",5" disk\n1,2,3\n')
 
 
 def test_a_quote_within_a_cell_is_no_opening_one(tmp_path: Path) -> None:
     assert read(tmp_path, '5" disk,n\n1,2\n3,4\n').columns == ['5" disk', "n"]
     frame = read(tmp_path, 'size,n\n5",2\n6" disk,4\n"7"" disk",5\n"8"" disk" x,6\n')
     assert frame.rows() == [('5"', 2), ('6" disk', 4), ('7" disk', 5), ('8" disk x', 6)]
+    assert read(tmp_path, 'a,b\n"p"q,1\n"p" ,2\n').rows() == [("pq", 1), ("p ", 2)]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
