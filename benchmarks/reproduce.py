@@ -321,6 +321,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     if given.repeat is not None:
         again = repeat(chosen, given.repeat, given.seed)
+        if not again:
+            raise SystemExit("no cell is stored whose code has not changed since: --stale draws from all of them")
         print(shown(again))
         raise SystemExit(any(one.differ for one in again))
     if not given.pages:

@@ -57,7 +57,8 @@ def repeated(cells: Sequence[Cell], n: int, seed: int, *, isolate: bool = True) 
         for cell in random.Random(seed).sample(ended, min(n, len(ended))):
             own = cell.table
             table = Table(Path(folder) / own.path.parent.name / own.path.name, own.key, own.columns)
-            yield Repeated(cell, replace(cell, table=table).measure(isolate=isolate))
+            limit = number((cell.stored or {})["limit"])
+            yield Repeated(cell, replace(cell, table=table, limit=limit).measure(isolate=isolate))
 
 
 def shown(all_repeated: Sequence[Repeated]) -> str:

@@ -78,6 +78,9 @@ def test_stored_cells_are_measured_again_and_what_differs_is_named(
         reproduce.main(asked)
     assert ended.value.code
     assert f"errors 999 / {row['errors']}" in capsys.readouterr().out
+    path.unlink()
+    with pytest.raises(SystemExit, match="--stale draws from all"):
+        reproduce.main(asked)
 
 
 def test_a_commit_that_is_not_there_is_named() -> None:

@@ -25,7 +25,13 @@ FOLDER = Path(__file__).parent
 ENGLISH = "en"
 SCRIPT = "script.js"
 """The file whose messages a page itself needs."""
-KEPT = ("data/", "estimators/folds.py", "estimators/input.py", "estimators/optimal_diagram.py")
+KEPT = (
+    "data/",
+    *(
+        f"estimators/{name}.py"
+        for name in ("fair_trees", "few_leaves", "folds", "input", "monotone", "optimal_diagram")
+    ),
+)
 """Whose messages are kept with a model, in English: hints of the table, and the scope of a proof."""
 N_FORMS = 200
 """Numbers whose plural form a page is told; rules of plurals look at small numbers and at the last two digits, but for

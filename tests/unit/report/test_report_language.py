@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 from babel.messages.pofile import read_po
 
-from proofwood import OptimalTreeClassifier, OptimalTreeCV, load, write_report
+from proofwood import DemographicParity, OptimalTreeClassifier, OptimalTreeCV, load, write_report
 from proofwood.estimators.claims import _UNITS
 from proofwood.exceptions import DataWarning
 from proofwood.hints import named_by_options
-from proofwood.language import FOLDER, speaking
+from proofwood.language import FOLDER, retold, speaking
 from proofwood.model import evaluate
 from proofwood.report.proof import STATUSES, UNITS
 from proofwood.report.words import Words
@@ -212,3 +212,30 @@ def test_an_unknown_language_is_refused_before_the_work(tmp_path):
     with pytest.raises(ValueError, match=r"language='fr': expected one of 'de', 'en'"):
         write_report(model, tmp_path / "r.html", X, y, language="fr")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("more", "fitted", "scope"),
+    [
+        ({"max_leaf_nodes": 1}, {}, ["Bäume mit einem Blatt"]),
+        ({"max_leaf_nodes": 3}, {}, ["Bäume mit höchstens 3 Blättern"]),
+        (
+            {"monotonic_cst": {"age": 1}},
+            {},
+            ["Bäume, deren Klasse mit steigendem age nie von yes zu no wechselt"],
+        ),
+        (
+            {"constraints": [DemographicParity(ratio=0.5)]},
+            {"sensitive_features": ["a", "b"] * 20},
+            ["Bäume, die"],
+        ),
+    ],
+)
+def test_the_scope_of_a_proof_is_retold(more, fitted, scope):
+    X = pd.DataFrame({"age": np.arange(40.0), "income": np.arange(40.0) % 7})
+    y = np.where((X["age"] > 20) | (X["income"] > 4), "yes", "no")
+    tree = OptimalTreeClassifier(2, **more).fit(X, y, **fitted)
+    assert tree.result_.scope
+    with speaking("de"):
+        told_in_german = [retold(limit) for limit in tree.result_.scope]
+    assert [text[: len(start)] for text, start in zip(told_in_german, scope, strict=True)] == scope
