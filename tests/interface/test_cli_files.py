@@ -255,7 +255,7 @@ TABLES = {
     "parquet": (b"PAR1 and more", "is a Parquet file"),
     "twice": (b"a,a,ok\n1,2,x\n", "'a' occurs more than once"),
     "ragged": (b"a,ok\n1,x,3,4\n", "line 2 has 4 cells"),
-    "quote": (b'a,ok\n1,"x\n2,y\n', "as a table"),
+    "quote": (b'a,ok\n1,"x\n2,y\n', "opens a quote"),
     "big-name": (b"a" * 20_000_000 + b",ok\n1,x\n", "not a header|column name"),
     "long-name": (b"a" * 100_000 + b",ok\n1,x\n", "100,000 characters"),
     "big-cell": (b"a,ok\n1,x\n2," + b"y" * 20_000_000 + b"\n", "20,000,000 bytes in row 1"),

@@ -350,7 +350,8 @@ def test_questions_stop_with_what_is_known(large: NearOptimalTrees) -> None:
     with pytest.raises(LookupError, match="raise time_limit"):
         large.first(lambda tree: False, time_limit=0.01)
     with pytest.warns(OptimalityWarning, match="is not proved"):
-        assert large.always_used(time_limit=0.0) == ()
+        used = large.always_used(time_limit=0.0)
+    assert set(used) <= set(large.always_used())  # proved by the first bounds, or open
     answer = large.without(0, time_limit=0.0)
     assert not answer.possible  # proved by the first bounds, or open
     assert answer.least_slack <= large.without(0, time_limit=None).slack <= answer.slack
