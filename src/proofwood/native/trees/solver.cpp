@@ -9,7 +9,8 @@
 namespace proofwood::trees {
 
 namespace {
-// Subproblems of two levels and less than one of so many rows are searched anew where they come again.
+// Subproblems of two levels with fewer than one in so many of all rows are not kept, and searched anew where they come
+// again (docs/decisions/0102-bounds-that-are-known.md, "Memory").
 constexpr u32 kKeptShare = 8;
 }  // namespace
 
