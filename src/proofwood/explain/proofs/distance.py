@@ -16,7 +16,7 @@ from proofwood.certificates.measures import TOLERANCE, Measure, changed_features
 from proofwood.certificates.space import Limit, values_of
 from proofwood.explain.nearest.measure import Permitted
 from proofwood.explain.proofs.certificate import NONE, Certifier
-from proofwood.explain.proofs.refute import NoCertificateError, OnlyRoundingError
+from proofwood.explain.proofs.refute import OnlyRoundingError
 from proofwood.explain.proofs.stated import limits_of, parts_of
 from proofwood.model.node_table import FloatArray, IntArray
 
@@ -158,38 +158,40 @@ class DistanceCertifier(Certifier):
     ) -> list[dict[str, Any]]:
         """Proofs that every row of another class has a cell that costs at least as much as the row found, or ``bound``.
 
-        If a cheaper row may have another class, the price of that row is proved instead.
+        If this cannot be proved, since a cheaper row may have another class, the greatest price of a cell that can is
+        proved instead. A row that a search finds does not tell it: rounding may decide about its class, and a proof may
+        close its cell all the same, since it asks the model itself.
         """
         prices = [measure.prices(g) for g in range(low.size)]
-        whole = root(
-            max((price[cell] for price, cell in zip(prices, found.tolist(), strict=True)), default=Fraction(0))
-        )
-        least = whole if bound is None else min(whole, bound)
-        while True:
-            told["least"] = least
+
+        def proofs_below(least: float) -> list[dict[str, Any]] | None:
+            """Proofs that no row whose cells all cost less than ``least`` has another class; None if one may have."""
             if least <= 0:
-                told["least"] = 0.0
                 return []
             box_low, box_high = low.copy(), high.copy()
             for g, price in enumerate(prices):
                 able = [c for c in range(int(low[g]), int(high[g]) + 1) if price[c] < Fraction(least)]
                 box_low[g], box_high[g] = able[0], able[-1]
-            proofs = self._no_row_in(box_low, box_high)
-            if proofs is not None:
-                return proofs
-            row = self._may_change_in(box_low, box_high)
-            least = root(
-                max((price[cell] for price, cell in zip(prices, row.tolist(), strict=True)), default=Fraction(0))
-            )
+            return self._no_row_in(box_low, box_high)
 
-    def _may_change_in(self, low: IntArray, high: IntArray) -> IntArray:
-        """Cells of a row of a box that may have another class."""
-        answer = self._ask(low, high)
-        if answer.witness is None:
-            if answer.changes is False:
-                raise AssertionError("two searches disagree on whether another class is possible")
-            raise NoCertificateError(f"{NONE}: its distance was not proved in time")
-        return answer.witness
+        whole = root(
+            max((price[cell] for price, cell in zip(prices, found.tolist(), strict=True)), default=Fraction(0))
+        )
+        told["least"] = max(0.0, whole if bound is None else min(whole, bound))
+        proofs = proofs_below(told["least"])
+        if proofs is not None:
+            return proofs
+        lower = sorted({root(one) for price in prices for one in price if one < Fraction(told["least"])})
+        told["least"], proofs = 0.0, []
+        first, end = 0, len(lower)
+        while first < end:
+            middle = (first + end) // 2
+            closed = proofs_below(lower[middle])
+            if closed is None:
+                end = middle
+            else:
+                told["least"], proofs, first = lower[middle], closed, middle + 1
+        return proofs
 
     # --------------------------------------------------------------------------------------------------- sums of prices
 
