@@ -190,18 +190,24 @@ def _is_header(line: str, below: str, separator: str | None) -> bool:
 
 
 def _separator_of(lines: Sequence[str], path: Path) -> str:
-    """The separator that makes equally many cells of the first lines, more than one; else most cells of the header."""
+    """The separator that makes equally many cells of the first lines, more than one; else most cells of the header.
+
+    A mark within quotes separates nothing, so one at which all quotes of the header begin and end goes before others.
+    """
     header = {mark: len(_cells(lines, mark, path)) for mark in SEPARATORS}
-    most = max(SEPARATORS, key=header.__getitem__)
+    fit = {
+        mark: (header[mark] > 1 and _are_equal(lines[:1], mark, header[mark], strict=True), header[mark])
+        for mark in SEPARATORS
+    }
     equal = [mark for mark in SEPARATORS if header[mark] > 1 and _are_equal(lines, mark, header[mark])]
-    return max(equal, key=header.__getitem__) if equal else most
+    return max(equal or SEPARATORS, key=fit.__getitem__)
 
 
-def _are_equal(lines: Sequence[str], mark: str, width: int) -> bool:
-    """Whether all complete rows of some lines have one width."""
+def _are_equal(lines: Sequence[str], mark: str, width: int, *, strict: bool = False) -> bool:
+    """Whether all complete rows of some lines have one width; with ``strict``, only a separator comes behind a quote."""
     text = "\n".join(line for line in lines if line.strip())
     try:
-        rows = list(islice(csv.reader(StringIO(text), delimiter=mark), LOOKED_AT))
+        rows = list(islice(csv.reader(StringIO(text), delimiter=mark, strict=strict), LOOKED_AT))
     except csv.Error:
         return False
     return all(len(row) == width for row in rows[: max(1, len(rows) - 1)])  # the last may end within quotes

@@ -336,7 +336,7 @@ class CandidateRun:
         reporting.LOGGER.info(
             "depth %d, %salpha %g, leaves from %d rows: %.4f%s, %.1f leaves, %d of %d folds proved",
             size.max_depth,
-            "" if candidate.most is None else f"at most {candidate.most} leaves, ",
+            "" if candidate.most is None else f"max_leaf_nodes {candidate.most}, ",
             candidate.alpha,
             size.min_samples_leaf,
             scores.mean(),
