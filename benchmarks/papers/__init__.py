@@ -7,17 +7,18 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from benchmarks.papers import contree, inferdt, maxsat_bdd, odd, rfxpl
+from benchmarks.papers import contree, inferdt, maxsat_bdd, odd, rfxpl, rfxpl_anchor
 from benchmarks.papers.measuring import Page
 
 TINY, BITS = ("generated-tiny",), ("generated-bits",)
 
 _NATIVE, _ENGINES, _PAPERS = "src/proofwood/native", "src/proofwood/engines", "src/proofwood/papers"
+_EXPLAIN = tuple(f"src/proofwood/explain/{part}" for part in ("oracles", "search", "answers"))
 TREES = (f"{_NATIVE}/trees", f"{_NATIVE}/common", f"{_ENGINES}/trees")
 MINIMAL = (f"{_NATIVE}/minimal", f"{_NATIVE}/common", f"{_ENGINES}/minimal", f"{_PAPERS}/inferdt")
 BDD = (f"{_NATIVE}/bdd", f"{_NATIVE}/common", f"{_ENGINES}/bdd", f"{_PAPERS}/maxsat_bdd")
 DIAGRAM = (f"{_NATIVE}/diagram", f"{_NATIVE}/bdd", f"{_NATIVE}/common", f"{_ENGINES}/diagram")
-VOTES = (f"{_NATIVE}/votes", "src/proofwood/explain/oracles", "src/proofwood/explain/search", f"{_PAPERS}/rfxpl")
+VOTES = (f"{_NATIVE}/votes", *_EXPLAIN, "src/proofwood/ensembles", f"{_PAPERS}/rfxpl")
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,12 @@ def _experiments(paper: str, code: tuple[str, ...], **made: tuple[Callable[..., 
 _DEEP = {which: partial(contree.deep, which=which, depth=which + 2) for which in (3, 4)}
 
 EXPERIMENTS: tuple[Experiment, ...] = (
-    *_experiments("rfxpl", VOTES, table1=(rfxpl.table1, {**_SHORT, "budget": 5.0}, True)),
+    *_experiments(
+        "rfxpl",
+        VOTES,
+        table1=(rfxpl.table1, {**_SHORT, "budget": 5.0}, True),
+        anchor=(rfxpl_anchor.anchor, {**_SHORT, "rows": 2}, True),
+    ),
     *_experiments(
         "inferdt",
         MINIMAL,

@@ -47,12 +47,12 @@ def explanations(
     from proofwood.explain.explainer import Explainer
     from proofwood.papers.rfxpl.clauses import encode
 
-    X, forest, X_test, y_test = _forest(data, depth)
+    X, forest, X_test, y_test = forest_of_set(data, depth)
     begin = time.perf_counter()
     explainer = Explainer(forest, vote=vote, engine=engine)
     explainer.is_sufficient(X[:1], explainer.feature_names)  # builds what all rows share
     prepared = time.perf_counter() - begin
-    chosen = _drawn(X, rows)
+    chosen = drawn(X, rows)
     labels = set()
 
     def explain(row: FloatArray) -> tuple[int, int, bool]:
@@ -98,13 +98,13 @@ def authors(data: str, folder: str, rows: int | None, budget: float, depth: int,
     sys.path.insert(0, folder)
     from xrf import XRF
 
-    X, forest, X_test, y_test = _forest(data, depth)
+    X, forest, X_test, y_test = forest_of_set(data, depth)
     begin = time.perf_counter()
     program = XRF(_Estimators(forest.estimators_), [f"column{at}" for at in range(X.shape[1])], list(forest.classes_))
     prepared = time.perf_counter() - begin
     narrow = X.astype(np.float32)  # as scikit-learn reads rows
     formulas: dict[int, Any] = {}
-    for row in narrow[_drawn(X, rows)]:
+    for row in narrow[drawn(X, rows)]:
         label = int(program.f.predict(row))
         if label not in formulas:
             program.encode(row, "sat")
@@ -124,7 +124,7 @@ def authors(data: str, folder: str, rows: int | None, budget: float, depth: int,
         "nodes": sum(tree.tree_.node_count for tree in forest.estimators_),
         "accuracy": 100 * float(np.mean(forest.classes_[votes] == y_test)),
         "prepared": prepared,
-        **_timed(narrow[_drawn(X, rows)], explain, budget),
+        **_timed(narrow[drawn(X, rows)], explain, budget),
         "variables": float(np.mean([formula.nVars for formula in formulas.values()])),
         "clauses": float(np.mean([formula.nClauses for formula in formulas.values()])),
     }
@@ -160,7 +160,7 @@ class _Estimators:
         return self._trees
 
 
-def _forest(data: str, depth: int) -> tuple[FloatArray, Any, FloatArray, IntArray]:
+def forest_of_set(data: str, depth: int) -> tuple[FloatArray, Any, FloatArray, IntArray]:
     """All rows of a set, a forest of four fifths of them, and the other fifth with its classes."""
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.model_selection import train_test_split
@@ -175,7 +175,7 @@ def _forest(data: str, depth: int) -> tuple[FloatArray, Any, FloatArray, IntArra
     )
 
 
-def _drawn(X: FloatArray, rows: int | None) -> IntArray:
+def drawn(X: FloatArray, rows: int | None) -> IntArray:
     """Rows to explain: so many of those that the paper's share names."""
     wanted = max(1, round(published.share(len(X)) * len(X)))
     return np.random.default_rng(0).permutation(len(X))[: wanted if rows is None else min(rows, wanted)]

@@ -5,12 +5,15 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmarks import cases, engines
 from benchmarks.harness import Table
-from benchmarks.papers import rfxpl, rfxpl_published
-from benchmarks.papers.rfxpl_tasks import case
+from benchmarks.papers import rfxpl, rfxpl_anchor, rfxpl_published
+from benchmarks.papers.claims import rfxpl_claims
+from benchmarks.papers.measuring import Pass
+from benchmarks.papers.rfxpl_tasks import case, drawn, forest_of_set
 from tests.measured import measured
 
 
@@ -107,3 +110,64 @@ def test_the_authors_program_stands_beside_ours(tmp_path: Path, monkeypatch: pyt
     monkeypatch.delitem(sys.modules, "xrf")
     assert "## Beside the authors' program" in page
     assert "Seconds of `authors` over those of `auto`" in page
+
+
+ANCHOR = """
+class Cuts:
+    def __init__(self, X):
+        self.maxs = {at: [float(X[:, at].mean()), float(X[:, at].max())] for at in range(X.shape[1])}
+
+class AnchorTabularExplainer:
+    def __init__(self, class_names, feature_names, train_data):
+        self.disc = Cuts(train_data)
+
+    def explain_instance(self, data_row, classifier_fn):
+        classifier_fn(data_row.reshape(1, -1))
+        mapping = {at: (at, "leq", 0) if value <= self.disc.maxs[at][0] else (at, "geq", 0)
+                   for at, value in enumerate(data_row)}
+        self.add_names_to_exp(data_row, {"feature": [0]}, mapping)
+
+    def add_names_to_exp(self, data_row, exp, mapping):
+        exp["feature"] = [mapping[at][0] for at in exp["feature"]]
+"""
+
+
+def test_rules_of_anchor_are_decided_by_proof(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "anchor").mkdir()
+    (tmp_path / "anchor" / "anchor_tabular.py").write_text(ANCHOR)
+    monkeypatch.setattr(rfxpl_published, "TREES", 5)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setenv(rfxpl_anchor.FOLDER, str(tmp_path))
+    page, reading = measured(rfxpl_anchor.anchor, tmp_path, sets=["generated-tiny"], rows=4)
+    for name in ("anchor", "anchor.anchor_tabular"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    (row,) = reading.rows
+    X, forest, _, _ = forest_of_set("generated-tiny", 3)
+    false = 0
+    for own in X[drawn(X, 4)]:  # the rule of a row: its side of the mean of the first column
+        side = X[(X[:, 0] <= X[:, 0].mean()) == (own[0] <= X[:, 0].mean())]
+        chosen = np.array([tree.predict(np.vstack([own, side]).astype(np.float32)) for tree in forest.estimators_])
+        votes = np.array([(chosen == k).sum(axis=0) for k in range(len(forest.classes_))]).argmax(axis=0)
+        false += bool((votes != votes[0]).any())
+    assert int(row["false_rules"]) >= false > 0  # some are seen to be false on rows of the table alone
+    assert int(row["false_rules"]) + int(row["true_rules"]) == int(row["explained"]) == 4
+    assert f"{row['false_rules']} are false" in page
+
+
+def test_conditions_of_anchor_become_ranges() -> None:
+    cuts = {0: np.array([1.0, 2.0, 3.0]), 1: np.array([5.0])}
+    conditions = [(0, "geq", 0), (0, "leq", 1), (1, "leq", 0), (0, "geq", 0)]
+    assert rfxpl_anchor.ranges(conditions, cuts) == {0: (np.nextafter(1.0, 2.0), 2.0), 1: (-np.inf, 5.0)}
+
+
+def test_what_is_said_of_anchor_follows_its_rows(tmp_path: Path) -> None:
+    claim = "Anchor takes 14.22 times as long"
+    table = Table(
+        tmp_path / "anchor.csv", ("set", "asked"), ("limit", *rfxpl_anchor.COLUMNS, "status", "error", "took")
+    )
+    for mean, verdict in ((3.0, "exceeds"), (0.1, "contradicts")):
+        for name in rfxpl_anchor.SETS:
+            row = dict.fromkeys(rfxpl_anchor.COLUMNS, 1) | {"mean": mean, "own_mean": 0.01, "slower": 20}
+            table.add({"set": name, "asked": 20, "limit": 30.0, **row, "explained": 20, "status": "done"})
+        (said,) = [one for one in rfxpl_claims(Pass(tmp_path)) if one.says.startswith(claim)]
+        assert (said.verdict, said.ours) == (verdict, f"{mean / 0.01:.0f} times, more on 160 of 160 rows of 8 sets")

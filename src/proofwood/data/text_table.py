@@ -204,7 +204,7 @@ def _separator_of(lines: Sequence[str], path: Path) -> str:
 
 
 def _are_equal(lines: Sequence[str], mark: str, width: int, *, strict: bool = False) -> bool:
-    """Whether all complete rows of some lines have one width; with ``strict``, only a separator comes behind a quote."""
+    """Whether all complete rows of some lines have one width; with ``strict``, a separator comes behind each quote."""
     text = "\n".join(line for line in lines if line.strip())
     try:
         rows = list(islice(csv.reader(StringIO(text), delimiter=mark, strict=strict), LOOKED_AT))

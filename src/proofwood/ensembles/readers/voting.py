@@ -21,7 +21,8 @@ def votes(model: Any, target: int | None, n_classes: int, X: Any) -> IntArray:
     n_classes : number of classes of the target
     X : rows, in any container that the model accepts
     """
-    from sklearn.utils.validation import validate_data  # start-up time: few ask for a majority
+    from sklearn.tree import BaseDecisionTree  # start-up time: few ask for a majority
+    from sklearn.utils.validation import validate_data
 
     columns = getattr(model, "estimators_features_", None)
     made = validate_data(
@@ -29,9 +30,12 @@ def votes(model: Any, target: int | None, n_classes: int, X: Any) -> IntArray:
         dtype=np.float32 if columns is None else None,  # members of a bag may compare float64
     )  # fmt: skip
     made = made.toarray() if hasattr(made, "toarray") else made
+    # A tree's own check of rows that the forest has checked takes ten times as long as its walk of one row.
+    trees = columns is None and all(isinstance(member, BaseDecisionTree) for member in model.estimators_)
+    checked = {"check_input": False} if trees and not np.isnan(made).any() else {}
     found = np.zeros((made.shape[0], n_classes), dtype=np.int64)
     for member, chosen in zip(model.estimators_, repeat(None) if columns is None else columns, strict=False):
-        codes = np.asarray(member.predict(made if chosen is None else made[:, chosen]), dtype=np.int64)
+        codes = np.asarray(member.predict(made if chosen is None else made[:, chosen], **checked), dtype=np.int64)
         codes = codes if target is None else codes.reshape(len(codes), -1)[:, target]
         found[np.arange(len(found)), codes] += 1
     return found
