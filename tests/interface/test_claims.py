@@ -311,3 +311,13 @@ def test_subnormal_weights_can_be_saved(tmp_path):
     tree = OptimalTreeClassifier(3, alpha=0.01, min_weight_fraction_leaf=0.25).fit(X, [1, 0, 0, 0, 1], weights)
     tree.save(tmp_path / "tree.json")
     assert proofwood.load(tmp_path / "tree.json").objective_ == tree.objective_
+
+
+def test_numbers_that_only_rounding_tells_apart_can_be_saved(tmp_path):
+    rng = np.random.default_rng(18)
+    X, y = rng.integers(0, 4, (8, 1)).astype(float), 1e9 + rng.integers(0, 5, 8) / 10
+    weights = rng.choice([1e-6, 1.0, 3.7, 1e6], 8)
+    tree = OptimalTreeRegressor(2, criterion="gamma", alpha=0.05).fit(X, y, sample_weight=weights)
+    assert tree.gap_ > 0  # more than a single leaf costs: the price of leaves comes to what rounding leaves open
+    tree.save(tmp_path / "model.json")
+    assert proofwood.load(tmp_path / "model.json").predict(X).tolist() == tree.predict(X).tolist()
