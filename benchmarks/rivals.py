@@ -77,7 +77,8 @@ def names() -> list[str]:
     return list(_LEARNERS)
 
 
-def _package(module: str, install: str) -> Any:
+def package(module: str, install: str) -> Any:
+    """A module of a rival; MissingRival says how to install it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -127,7 +128,7 @@ def _of_result(predict: Callable[[Rows], npt.NDArray[Any]], result: Any) -> Fitt
 
 
 def _pycontree() -> Fit:
-    learner_class = _package("pycontree", "pycontree>=1.0.8").ConTree
+    learner_class = package("pycontree", "pycontree>=1.0.8").ConTree
 
     def fit(X: Rows, y: Codes, settings: Settings) -> Fitted:
         if settings.max_gap:
@@ -144,7 +145,7 @@ def _pycontree() -> Fit:
 
 
 def _cart() -> Fit:
-    learner_class = _package("sklearn.tree", "scikit-learn").DecisionTreeClassifier
+    learner_class = package("sklearn.tree", "scikit-learn").DecisionTreeClassifier
 
     def fit(X: Rows, y: Codes, settings: Settings) -> Fitted:
         learner = learner_class(max_depth=settings.max_depth, ccp_alpha=settings.ccp_alpha, random_state=0)
@@ -155,7 +156,7 @@ def _cart() -> Fit:
 
 
 def _streed() -> Fit:
-    learner_class = _package("pystreed", "pystreed>=1.4").STreeDClassifier
+    learner_class = package("pystreed", "pystreed>=1.4").STreeDClassifier
 
     def fit(X: Rows, y: Codes, settings: Settings) -> Fitted:
         learner = learner_class(

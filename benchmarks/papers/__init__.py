@@ -1,4 +1,4 @@
-"""The tables and figures of five papers, measured again."""
+"""The tables and figures of five papers, measured again, and what goes beyond them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from benchmarks.papers import contree, inferdt, maxsat_bdd, odd, rfxpl, rfxpl_anchor
+from benchmarks.papers import beyond, contree, inferdt, maxsat_bdd, odd, rfxpl, rfxpl_anchor
 from benchmarks.papers.measuring import Page
 
 TINY, BITS = ("generated-tiny",), ("generated-bits",)
@@ -102,6 +102,18 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         table6=(contree.table6, {**_SHORT, "splits": 2, "inner": 2}, False),
         figure2=(contree.figure2, _SHORT, False),
         figure3=(contree.figure3, _SHORT, True),
+    ),
+    *_experiments(
+        "beyond",
+        TREES,
+        **{
+            name: (
+                partial(beyond.page, contest=one),
+                {"instances": [one.tiny] if one.tiny else (), "limit": 5.0},
+                True,
+            )
+            for name, one in beyond.CONTESTS.items()
+        },
     ),
 )
 """All of them, in the order in which they are measured."""

@@ -26,7 +26,7 @@ def chosen(tmp_path: Path) -> Chosen:
 def test_every_table_is_named_once() -> None:
     names = [(one.paper, one.name) for one in EXPERIMENTS]
     assert len(names) == len(set(names))
-    assert {paper for paper, _ in names} == {"contree", "inferdt", "maxsat_bdd", "odd", "rfxpl"}
+    assert {paper for paper, _ in names} == {"contree", "inferdt", "maxsat_bdd", "odd", "rfxpl", "beyond"}
     assert all((harness.ROOT / folder).is_dir() for one in EXPERIMENTS for folder in one.code)
 
 
