@@ -16,7 +16,7 @@ SECONDS = ("cpu", "mean", "seconds")
 OF_TIME = frozenset(
     (
         *("cpu", "wall", "seconds", "best_seconds", "prepared", "took", "peak_mb", "trace", "each"),
-        *("least", "mean", "median", "high", "most", "most_sat", "most_unsat"),
+        *("least", "mean", "median", "high", "most", "most_sat", "most_unsat", "own_mean", "own_most"),
         *("when", "versions", "machine"),
     )
 )
