@@ -187,6 +187,14 @@ def test_what_is_said_of_a_claim_follows_the_rows(tmp_path: Path) -> None:
     table.keep({**row, "mean": "5"} if row["set"] in rfxpl.SETS[:4] else row for row in table.rows)
     assert told()[says] == "contradicts"
     assert told()["mean seconds of an explanation (auto)"] == "contradicts"
+    for name in rfxpl.SETS:
+        row = {"set": name, "vote": "majority", "engine": "paper", "asked": "paper", "status": "done", "limit": 30}
+        table.add({**row, "mean": 7})
+    whys = [
+        claim.why for claim in rfxpl_claims(Pass(tmp_path)) if claim.says == "mean seconds of an explanation (auto)"
+    ]
+    assert whys[0].count(" (5 against ") == 4
+    assert whys[0].count(f"{rfxpl.SETS[0]} 7") == 1
 
 
 def test_figures_in_print_have_sides() -> None:
