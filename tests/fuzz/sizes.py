@@ -61,7 +61,8 @@ def check_fit(case: Case, rng: np.random.Generator, counts: Counter[str]) -> Non
     leaves = options.get("max_leaf_nodes")
     least = trees.least(options["max_depth"], price, leaves)
     finished = _trees.unlimited(options)
-    _trees.check_proof(model, least, gap=gap, finished=finished)
+    rounding = 0 if options["max_gap"] else targets.GAP * trees.total  # of weights that differ by many powers of ten
+    _trees.check_proof(model, least, gap=gap + rounding, finished=finished)
     _trees.check_model(case, model, rng)
     if finished and leaves is None and not options["max_gap"] and rng.random() < 0.2:
         targets.other_threads(case, model)
