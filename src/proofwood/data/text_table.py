@@ -195,19 +195,25 @@ def _separator_of(lines: Sequence[str], path: Path) -> str:
     A mark within quotes separates nothing, so one at which all quotes of the header begin and end goes before others.
     """
     header = {mark: len(_cells(lines, mark, path)) for mark in SEPARATORS}
-    fit = {
-        mark: (header[mark] > 1 and _are_equal(lines[:1], mark, header[mark], strict=True), header[mark])
-        for mark in SEPARATORS
-    }
+    fit = {mark: (header[mark] > 1 and _ends_quotes(lines, mark), header[mark]) for mark in SEPARATORS}
     equal = [mark for mark in SEPARATORS if header[mark] > 1 and _are_equal(lines, mark, header[mark])]
     return max(equal or SEPARATORS, key=fit.__getitem__)
 
 
-def _are_equal(lines: Sequence[str], mark: str, width: int, *, strict: bool = False) -> bool:
-    """Whether all complete rows of some lines have one width; with ``strict``, a separator comes behind each quote."""
+def _ends_quotes(lines: Sequence[str], mark: str) -> bool:
+    """Whether all quotes of the first row of some lines begin and end at a separator or at its ends."""
+    try:
+        next(csv.reader((line.rstrip("\r") + "\n" for line in lines), delimiter=mark, strict=True), None)
+    except csv.Error:
+        return False
+    return True
+
+
+def _are_equal(lines: Sequence[str], mark: str, width: int) -> bool:
+    """Whether all complete rows of some lines have one width."""
     text = "\n".join(line for line in lines if line.strip())
     try:
-        rows = list(islice(csv.reader(StringIO(text), delimiter=mark, strict=strict), LOOKED_AT))
+        rows = list(islice(csv.reader(StringIO(text), delimiter=mark), LOOKED_AT))
     except csv.Error:
         return False
     return all(len(row) == width for row in rows[: max(1, len(rows) - 1)])  # the last may end within quotes

@@ -303,8 +303,7 @@ def _require_status(estimator: ProvedLearner[Any]) -> None:
         share = permitted if isinstance(allowed, float) else min(permitted, alone)
         rounding = ROUNDING_SHARE * (max(alone, 1.0) if table.loss is None else alone)
         if table.loss is not None and alone <= SMALL_SHARE * _total(table) * _size(result.unit, table):
-            # Rounding of weights and numbers may leave all of it, and cost more than a single leaf; texts say how much.
-            rounding = max(alone, result.objective)
+            rounding = alone  # rounding of weights and numbers may leave all of it; texts say how much is left
         if result.gap > max(share, rounding) + _slack(table, result.unit):
             raise ValueError(f"status is 'within_gap', but the gap {result.gap!r} is more than max_gap={allowed!r}")
     if not math.isfinite(result.stats.seconds) or result.stats.seconds < 0:

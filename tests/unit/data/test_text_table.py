@@ -60,7 +60,9 @@ def test_the_rows_show_the_separator_where_the_header_does_not(tmp_path: Path) -
     assert read(tmp_path, text).columns == ["size, m", "city, town", "n"]
 
 
-@pytest.mark.parametrize("header", ['"","|"', '"n","a|b|c"', '"n;m","a|b|c;d"'])
+@pytest.mark.parametrize(
+    "header", ['"","|"', '"n","a|b|c"', '"n;m","a|b|c;d"', 'n,"a;b\nc;d"', 'n,"size; in\nmm; wide"']
+)
 def test_a_mark_within_quotes_separates_nothing(tmp_path: Path, header: str) -> None:
     named = [name.strip('"') for name in header.split(",")]
     frame = read(tmp_path, f'{header}\n"1;2","x|y|z;w"\n"3;4","y|z|x;w"\n')

@@ -21,7 +21,7 @@ def votes(model: Any, target: int | None, n_classes: int, X: Any) -> IntArray:
     n_classes : number of classes of the target
     X : rows, in any container that the model accepts
     """
-    from sklearn.tree import BaseDecisionTree  # start-up time: few ask for a majority
+    from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier  # start-up time: few ask for a majority
     from sklearn.utils.validation import validate_data
 
     columns = getattr(model, "estimators_features_", None)
@@ -31,7 +31,9 @@ def votes(model: Any, target: int | None, n_classes: int, X: Any) -> IntArray:
     )  # fmt: skip
     made = made.toarray() if hasattr(made, "toarray") else made
     # A tree's own check of rows that the forest has checked takes ten times as long as its walk of one row.
-    trees = columns is None and all(isinstance(member, BaseDecisionTree) for member in model.estimators_)
+    trees = columns is None and all(
+        type(member) in (DecisionTreeClassifier, ExtraTreeClassifier) for member in model.estimators_
+    )
     checked = {"check_input": False} if trees and not np.isnan(made).any() else {}
     found = np.zeros((made.shape[0], n_classes), dtype=np.int64)
     for member, chosen in zip(model.estimators_, repeat(None) if columns is None else columns, strict=False):
