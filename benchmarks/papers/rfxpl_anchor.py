@@ -27,7 +27,7 @@ FOLDER = "PROOFWOOD_ANCHOR"
 SETS = ("appendicitis", "banknote", "heart-c", "ionosphere", "iris", "phoneme", "ring", "vowel")
 COLUMNS = (
     *("rows", "features", "wanted", "explained", "mean", "most", "length", "asked_rows"),
-    *("own_mean", "own_most", "own_length", "slower", "true_rules", "false_rules"),
+    *("own_mean", "own_most", "own_length", "own_minimal", "slower", "true_rules", "false_rules"),
 )
 
 
@@ -56,10 +56,18 @@ def anchor(
     return Page("Table 1, Anchor: a heuristic beside minimal explanations", (_PROTOCOL, *_blocks(found)))
 
 
-def faster(rows: Sequence[Row]) -> tuple[float, int, int]:
-    """Mean seconds of Anchor over ours, geometric mean over the sets; rows on which it was slower; all rows."""
-    ratios = [number(row["mean"]) / number(row["own_mean"]) for row in rows]
-    return geometric_mean(ratios), sum(int(row["slower"]) for row in rows), sum(int(row["explained"]) for row in rows)
+def faster(rows: Sequence[Row]) -> tuple[float, float, int, int]:
+    """How many times as long Anchor takes, geometric mean over the sets; in the paper; rows where it was slower; all.
+
+    The paper's is that of its mean seconds on those of the sets that it has.
+    """
+    there = [_of_paper(row["set"]) for row in rows if row["set"] in published.TABLE_1]
+    slower, n = (sum(int(row[column]) for row in rows) for column in ("slower", "explained"))
+    return geometric_mean([_ratio(row) for row in rows]), geometric_mean(there), slower, n
+
+
+def _ratio(row: Row) -> float:
+    return max(number(row["mean"]), 1e-6) / max(number(row["own_mean"]), 1e-6)
 
 
 def _blocks(found: Mapping[str, Row]) -> list[str]:
@@ -68,10 +76,10 @@ def _blocks(found: Mapping[str, Row]) -> list[str]:
     lines = [
         [
             name,
-            row["explained"],
+            row["explained"] if row["explained"] == row["wanted"] else f"{row['explained']} of {row['wanted']}",
             *(f"{number(row[column]):.4f}" for column in ("own_mean", "own_most")),
             *(f"{number(row[column]):.2f}" for column in ("mean", "most")),
-            f"{number(row['mean']) / number(row['own_mean']):.0f} ({_of_paper(name)})",
+            f"{_ratio(row):.0f} ({_of_paper(name):.1f})" if name in published.TABLE_1 else f"{_ratio(row):.0f}",
             f"{row['slower']} ({printed(published.TABLE_1, name, 'wins')} %)",
             *(decimals(row[column]) for column in ("own_length", "length")),
             decimals(row["asked_rows"], 0),
@@ -82,30 +90,30 @@ def _blocks(found: Mapping[str, Row]) -> list[str]:
     ]
     header = ("set", "rows", "mean s, ours", "most", "mean s, Anchor", "most", "ratio (paper)", "Anchor slower (paper)")
     header += ("length, ours", "Anchor", "rows that Anchor asks", "rules that are false", "that are true")
-    ratio, slower, n = faster(list(found.values()))
-    false, true = (sum(int(row[column]) for row in found.values()) for column in ("false_rules", "true_rules"))
+    ratio, there, slower, n = faster(list(found.values()))
+    columns = ("false_rules", "true_rules", "own_minimal")
+    false, true, minimal = (sum(int(row[column]) for row in found.values()) for column in columns)
     return [
         markdown_table(header, lines),
-        f"Anchor takes {ratio:.0f} times as long in the geometric mean of {len(found)} sets (paper: {published.ANCHOR} "
-        f"on average), more on {slower} of {n} rows (paper: {published.WINS} of {published.ROWS}). Of its {n} rules, "
-        f"{false} are false: a row that they describe has another class; {true} are proved to hold for every row.",
+        f"Anchor takes {ratio:.0f} times as long in the geometric mean of {len(found)} sets (paper, by its mean "
+        f"seconds: {there:.1f}), more on {slower} of {n} rows (paper: {published.WINS} of {published.ROWS} of all its sets). Of "
+        f"its {n} rules, {false} are false: a row that they describe has another class; {true} are proved to hold for "
+        f"every row. Ours are proved minimal on {minimal} of {sum(int(row['wanted']) for row in found.values())} rows.",
     ]
 
 
-def _of_paper(name: str) -> str:
+def _of_paper(name: str) -> float:
     """The same ratio in the paper, from its mean seconds."""
-    printed_row = published.TABLE_1.get(name, {})
-    if not {"anchor", "seconds"} <= printed_row.keys():
-        return "–"
-    return f"{float(printed_row['anchor']) / float(printed_row['seconds']):.1f}"
+    return float(published.TABLE_1[name]["anchor"]) / float(published.TABLE_1[name]["seconds"])
 
 
 _PROTOCOL = (
     f"Forests and rows as in [Table 1](table1.md): {published.TREES} trees, majority vote, the first rows that are "
     "drawn there. Of all of them our minimal explanations, then Anchor's rules with its program's own settings "
-    "(quartiles, precision .95, tau .15), from the rows of the set; both ask the same native form of the forest. "
-    "Seconds are CPU seconds of one explanation. A rule such as `x > 3 and y <= 2` is true if all rows within it have "
-    "the class of the explained row. Anchor promises that of most rows only; here proofs decide it for all rows. "
+    "(quartiles, precision .95, tau .15), from the rows of the set. It asks the trees of scikit-learn directly, "
+    "without their checks of rows. Seconds are CPU seconds of one explanation. A rule such as `x > 3 and y <= 2` is true "
+    "if all rows within it have the class of the explained row. Anchor promises that of most rows only; here proofs "
+    "decide it for all rows. "
     "Our explanations name columns whose values suffice, and are always true."
 )
 
@@ -139,17 +147,24 @@ def beside(data: str, folder: str, rows: int, budget: float, depth: int, seconds
     def predict(rows: FloatArray) -> IntArray:
         nonlocal asked
         asked += len(rows)
-        return explainer.model.predict_codes(rows)
+        narrow = np.ascontiguousarray(rows, dtype=np.float32)
+        votes = np.zeros((len(rows), len(forest.classes_)), dtype=np.int64)
+        for tree in forest.estimators_:
+            votes[np.arange(len(rows)), tree.tree_.predict(narrow).argmax(axis=1)] += 1
+        return votes.argmax(axis=1)
 
     np.random.seed(0)  # noqa: NPY002 - Anchor draws from the global state
     other = Recorded([str(label) for label in explainer.model.classes], names, X)
     chosen = X[drawn(X, rows)]
     own: list[float] = []
     own_lengths: list[int] = []
+    minimal = 0
     for row in chosen:
         start = time.process_time()
-        own_lengths.append(len(explainer.abductive(row, time_limit=seconds).features))
+        found = explainer.abductive(row, time_limit=seconds)
         own.append(time.process_time() - start)
+        own_lengths.append(len(found.features))
+        minimal += found.status.startswith("minimal")
 
     theirs: list[float] = []
     lengths: list[int] = []
@@ -177,6 +192,7 @@ def beside(data: str, folder: str, rows: int, budget: float, depth: int, seconds
         "own_mean": float(np.mean(own)),
         "own_most": max(own),
         "own_length": float(np.mean(own_lengths)),
+        "own_minimal": minimal,
         "slower": sum(a < b for a, b in zip(own, theirs, strict=False)),
         "true_rules": sum(answer is True for answer in constant),
         "false_rules": sum(answer is False for answer in constant),

@@ -54,12 +54,19 @@ def test_a_page_counts_who_proves_and_who_is_better(tmp_path: Path) -> None:
             key = {"task": "no_depth", "instance": pages.label(instance), "learner": learner}
             table.add({**key, "objective": objective, "status": status, "cpu": cpu, "size": 4, "limit": 60})
     text = "\n".join(pages.page(Pass(tmp_path), contest=contest).blocks)
-    assert "**imodels**: proves 1 of 3 where ours proves 2; its model is better on 1, ours on 1." in text
+    assert (
+        "**imodels**: proves 1 of 3 where ours proves 2. Of 3 models of both, its model is better on 1, ours on 1."
+        in text
+    )
     assert "Where both prove (1), it takes 4 times our seconds" in text
-    assert "Their costs are equal." in text
+    assert "Their costs agree to five digits." in text
     assert "| car, alpha 0.2 | 20 | 4 | 2 | (21) | 4 | 9 |" in text
     key = {"task": "no_depth", "instance": "car, alpha 0.2", "learner": "imodels"}
     table.add({**key, "objective": 19.0, "status": "optimal", "cpu": 1.0, "limit": 60})
+    table.add({**key, "instance": "car, alpha 0.1", "status": "killed", "limit": 60})
+    assert "It has no answer on 1, ours on 0. Of 2 models" in "\n".join(
+        pages.page(Pass(tmp_path), contest=contest).blocks
+    )
     assert "**Both prove, and differ: car, alpha 0.2.**" in "\n".join(
         pages.page(Pass(tmp_path), contest=contest).blocks
     )
