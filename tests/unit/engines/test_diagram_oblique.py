@@ -13,8 +13,10 @@ import pytest
 from scipy.optimize import linprog
 
 from proofwood import _native
+from proofwood.engines.diagram.oblique import bounds
 from proofwood.engines.diagram.oblique.bounds import least_cost, lower_bounds
 from proofwood.engines.diagram.oblique.cuts import MARGIN, best_cuts, entropy, gain_cuts, lengths, sizes
+from proofwood.engines.diagram.oblique.draft import Draft
 from proofwood.engines.diagram.oblique.exact import integers, sides
 from proofwood.engines.diagram.oblique.heuristic import as_oblique, construct_oblique, holds_margins, improve_oblique
 from proofwood.engines.diagram.oblique.hitting import Conflicts
@@ -377,6 +379,26 @@ def test_exact_bounds_come_with_their_diagrams() -> None:
     bounds = lower_bounds(problem, seconds=None, on_diagram=told.append)
     costs = {diagram.n_splits: _checked(problem, diagram) for diagram in told}
     assert costs[2] == problem.cost.of_diagram(bounds[2], 2)
+
+
+def test_the_diagrams_of_bounds_have_their_coefficients_until_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    columns = rng.random((60, 20))
+    problem = _problem(columns, (columns[:, :12].sum(axis=1) > 6).astype(int), alpha=0.0)
+    whole = Clock(Limits(seconds=1e6))
+    told: list[Diagram] = []
+    lower_bounds(problem, seconds=None, on_diagram=told.append, whole=whole)
+
+    class Late(Draft):
+        def diagram(self, *, clock: Clock = ENDLESS) -> Diagram:
+            object.__setattr__(whole, "started", whole.started - 1e6)  # the time is over
+            return super().diagram(clock=clock)
+
+    monkeypatch.setattr(bounds, "Draft", Late)
+    lower_bounds(problem, seconds=None, on_diagram=told.append, whole=whole)
+    assert [_checked(problem, diagram) for diagram in told] == [0, 0]
+    few, all_of_them = (np.count_nonzero(diagram.normals) for diagram in told)
+    assert few < all_of_them
 
 
 def test_a_known_diagram_spares_work_but_not_truth() -> None:

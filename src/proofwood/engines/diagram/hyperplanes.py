@@ -165,6 +165,7 @@ def _bounds(run: DiagramRun, one_split: int | None, seconds: float | None = None
         on_diagram=lambda diagram: _offer(run, diagram, "bounds"),
         counters=run.counters,
         one_split=one_split,
+        whole=run.clock,
     )
     run.prove(least_cost(run.problem, errors), by="conflict bound")
 

@@ -33,7 +33,7 @@ from proofwood.engines.diagram.oblique.hitting import Conflicts
 from proofwood.engines.diagram.oblique.margin import Separation, separate
 from proofwood.engines.diagram.oblique.moves import reoptimize
 from proofwood.engines.diagram.shape import Diagram
-from proofwood.engines.run import Clock
+from proofwood.engines.run import ENDLESS, Clock
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.problem.diagram import DiagramProblem, Norm
 from proofwood.problem.ranked import RankArray
@@ -79,6 +79,7 @@ def lower_bounds(
     on_diagram: Callable[[Diagram], None] | None = None,
     counters: dict[str, int] | None = None,
     one_split: int | None = None,
+    whole: Clock = ENDLESS,
 ) -> list[int]:
     """Lower bounds on the integer weight that an oblique diagram of at most k nodes misclassifies.
 
@@ -93,6 +94,7 @@ def lower_bounds(
     on_diagram : called with diagrams of one or two nodes that are found if a bound is exact or nearly exact
     counters : ``counters[BY_MARGIN]`` is raised by the number of conflicts that exist only because of the margin
     one_split : a known lower bound on the weight that a diagram of one node misclassifies, or None
+    whole : the time for these diagrams, which a proof with little time may have found
 
     Raises
     ------
@@ -118,7 +120,7 @@ def lower_bounds(
     conflicts = _Ways(problem.columns, problem.norm, rows.ranks, rows.codes, rows.weights)
 
     def offer(order: tuple[int, ...], right: BoolArray) -> None:
-        if on_diagram is not None and (diagram := _chain(problem, order, right)) is not None:
+        if on_diagram is not None and (diagram := _chain(problem, order, right, whole)) is not None:
             on_diagram(diagram)
 
     ways_of = {k: ways for k in range(1, most + 1) if (ways := conflicts.ways(classes, k, tree=problem.tree))}
@@ -149,7 +151,7 @@ def _by_classes(groups: IntArray, terminals: int) -> int:
     )
 
 
-def _chain(problem: DiagramProblem, order: Sequence[int], right: BoolArray) -> Diagram | None:
+def _chain(problem: DiagramProblem, order: Sequence[int], right: BoolArray, clock: Clock) -> Diagram | None:
     """The diagram whose node i separates class ``order[i]`` from the classes after it.
 
     Each hyperplane first has the widest gap between the right rows. Then local search moves the hyperplanes, so that
@@ -160,11 +162,13 @@ def _chain(problem: DiagramProblem, order: Sequence[int], right: BoolArray) -> D
     problem : DiagramProblem with columns scaled to [0, 1]
     order : class codes, at least two
     right : (n_rows,) mask of the rows that must be classified correctly
+    clock : when it is over, hyperplanes that are found stay as they are
 
     Returns
     -------
     Diagram or None
-        None if the chain does not fit the skeleton, or hyperplanes cannot separate the right rows.
+        None if the chain does not fit the skeleton, hyperplanes cannot separate the right rows, or the time was over
+        before they were found.
     """
     priced = PricedRows.of(problem)
     k = len(order) - 1
@@ -176,7 +180,9 @@ def _chain(problem: DiagramProblem, order: Sequence[int], right: BoolArray) -> D
         low, high = right & (codes == order[at]), right & np.isin(codes, order[at + 1 :])
         if not low.any() or not high.any():
             return None
-        found = separate(priced.columns[low], priced.columns[high], norm=problem.norm)
+        if clock.over:
+            return None
+        found = separate(priced.columns[low], priced.columns[high], norm=problem.norm, seconds=clock.seconds_left)
         if found is None or found.gap <= 0:
             return None
         nodes[at] = priced.node(at, ~order[at], at + 1 if at + 1 < k else ~order[k], found.normal, found.offset)
@@ -184,11 +190,13 @@ def _chain(problem: DiagramProblem, order: Sequence[int], right: BoolArray) -> D
     rng = np.random.default_rng(0)
     score = draft.score()
     for key in [*reversed(range(k)), *range(k)]:
-        if key in draft.nodes and (moved := reoptimize(draft, key, rng=rng, rounds=8)) is not None:
+        if clock.over:
+            break
+        if key in draft.nodes and (moved := reoptimize(draft, key, rng=rng, rounds=8, clock=clock)) is not None:
             moved_score = moved.score()
             if moved_score < score:
                 draft, score = moved, moved_score
-    return None if score[0] else draft.diagram()
+    return None if score[0] else draft.diagram(clock=clock)
 
 
 class _Ways:
