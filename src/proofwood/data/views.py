@@ -152,7 +152,8 @@ class Views:
 
     def values(self, X: FloatArray) -> FloatArray:
         """(n_rows, n_views) numbers without NaN; ``X`` itself if nothing changes."""
-        if len(self.views) == self.n_columns and all(view.rank is None for view in self.views) and not holds_nan(X):
+        own = len(self.views) == self.n_columns and all(view.column == v for v, view in enumerate(self.views))
+        if own and all(view.rank is None for view in self.views) and not holds_nan(X):
             return X
         gaps = np.isnan(X)
         numbers = np.empty((X.shape[0], len(self.views)), dtype=np.float64)

@@ -71,3 +71,11 @@ def test_absent_levels_go_to_the_heavier_side(weights, expected):
     table = table_of([1, 0], [1, 2], [4, 3], [0, 0, 0], [0.5, NAN], levels=(None, frozenset({0}), None, None, None))
     X = np.array([[0, 0], [1, 0], [1, 0], [2, 1]], dtype=float)  # level 2 does not come to the second test
     assert with_absent_levels(table, X, np.array(weights)).levels[1] == expected
+
+
+def test_a_row_without_gaps_has_as_many_numbers_as_there_are_views():
+    X = np.array([[1.0, 5.0, 7.0], [NAN, 6.0, 7.0], [2.0, 4.0, 7.0]])
+    views = Views.of(X, left_out=(2,))  # two views of the first column, one of the second, none of the third
+    assert len(views.views) == X.shape[1]
+    assert views.values(X[:1]).tolist() == [[1.0, 1.0, 5.0]]
+    assert views.values(X).tolist() == [[1.0, 1.0, 5.0], [-np.inf, np.inf, 6.0], [2.0, 2.0, 4.0]]
