@@ -11,6 +11,7 @@ import pytest
 from proofwood.engines.switches import switches
 from proofwood.engines.trees import solve
 from proofwood.engines.trees.ordered import OrderedOptions, solve_ordered
+from proofwood.model.node_table import NodeTable
 from proofwood.problem.class_limits import OrderedClasses, clashing_leaves
 from proofwood.problem.targets import Classes
 from proofwood.problem.tree import TreeProblem
@@ -83,3 +84,24 @@ def test_without_directions_it_is_the_best_of_all_trees() -> None:
         free = replace(problem, target=OrderedClasses(problem.codes, 2, (0,) * problem.n_features))
         unordered = replace(problem, target=Classes(problem.codes, 2))
         assert solve_ordered(free).objective == solve(unordered).objective
+
+
+def test_ctrl_c_leaves_a_tree_and_its_own_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = np.arange(12.0)[:, np.newaxis]
+    problem = TreeProblem.from_arrays(X, np.repeat([0, 1], 6), n_classes=2, max_depth=1)
+    problem = replace(problem, target=OrderedClasses(problem.codes, 2, (1,)))
+    count, calls = TreeProblem.integer_cost, 0
+
+    def interrupted(self: TreeProblem, table: NodeTable) -> int:
+        nonlocal calls
+        calls += 1
+        if calls == 2:  # the cost of the tree that the search has found
+            raise KeyboardInterrupt
+        return count(self, table)
+
+    monkeypatch.setattr(TreeProblem, "integer_cost", interrupted)
+    result = solve_ordered(problem)
+    assert calls == 2
+    assert result.model is not None
+    assert result.stats.stopped_by == "interrupt"
+    assert result.objective == count(problem, result.model)

@@ -367,8 +367,8 @@ class _SpreadSearch:
         if todo.best is None or answer["upper"] < todo.best["upper"]:
             todo.best = answer
         if answer["upper"] < self.upper:
-            self.upper = answer["upper"]
-            self._tree, self._plan = answer["tree"], _plan(answer)
+            plan = _plan(answer)
+            self.upper, self._tree, self._plan = answer["upper"], answer["tree"], plan  # at once: Ctrl-C may come
 
     def _tell(self, todo: _Depth) -> None:
         """Add the state to the trace, and report it."""

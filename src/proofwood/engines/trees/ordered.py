@@ -155,10 +155,11 @@ class _Search:
         if last:
             self.lower = max(self.lower, min(found.get("lower", 0), found.get("upper", self.upper)))
         if found["tree"]:
-            self.best = self._table(found["tree"])
-            self.upper = problem.integer_cost(self.best)
-            if self.upper != found["upper"]:
-                raise AssertionError(f"the tree costs {self.upper}, but the search counted {found['upper']}")
+            table = self._table(found["tree"])
+            cost = problem.integer_cost(table)
+            if cost != found["upper"]:
+                raise AssertionError(f"the tree costs {cost}, but the search counted {found['upper']}")
+            self.best, self.upper = table, cost  # at once: Ctrl-C may come between any two calls
         if last and self.stopped and self.lower >= self.upper - problem.max_gap:
             self.stopped = 0 if STOPPED_BY[self.stopped] == "time_limit" else self.stopped
         self._tell(self.upper, self.lower)
