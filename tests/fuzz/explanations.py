@@ -395,7 +395,8 @@ class Checks:
             least = min(map(float, fewest), default=math.inf)
         else:
             least = self.least_distance(wanted, metric, **options)
-        tiny = least < np.finfo(np.float64).tiny  # prices too small for float64 to tell apart
+        # prices, or squares of them, too small for float64 to tell apart
+        tiny = least ** (2 if metric == "l2" else 1) < np.finfo(np.float64).tiny
         near = least if tiny else 1e-9 * least if math.isfinite(least) else 0.0
         assert tiny or not found.status.startswith(("feasible", "unknown")), "without a limit a search goes on"
         if found.status == "none":
