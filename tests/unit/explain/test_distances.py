@@ -170,6 +170,19 @@ def test_a_category_that_the_model_does_not_know_is_none_of_a_list(metric: Any) 
     assert explainer.counterfactual(table[1:2], metric=metric, within={"home": ["rent"]}).status == "none"
 
 
+@pytest.mark.parametrize("metric", METRICS[:3])
+def test_a_category_that_is_permitted_and_has_no_price_is_outside_the_limits(metric: Any) -> None:
+    model, table = homes(categories=[["own", "rent"]], handle_unknown="ignore")
+    model.fit(table, table["home"].isin(["own", "rent"]))
+    options = {"within": {"home": ["rent"]}, "weights": {"home": {"rent": math.inf}}}
+    asked = table[~table["home"].isin(["own", "rent"])][:1]
+    found = Explainer(model).counterfactual(asked, metric=metric, certificate=True, **options)
+    assert found.status == "none"
+    assert found.certificate is not None
+    assert found.certificate["limits"][0]["codes"] == []
+    assert all(check.passed for check in check_certificate(found.certificate, found.model))
+
+
 UNKNOWN = [  # classes of the categories and of a missing value
     ([0, 0, 1, 1, 1], {"home": {"rent": 3.0, "tent": 2.5}}),
     ([0, 0, 0, 0, 1], None),

@@ -125,7 +125,7 @@ class DistanceCertifier(Certifier):
             inside = found[j].codes if j in found else frozenset(range(len(self.model.inputs[j].levels)))
             known = frozenset(code for code in codes if code < len(self.model.inputs[j].levels))
             gap = len(known) < len(codes) and (j not in found or found[j].gap)
-            found[j] = Limit(j, codes=known & (inside or known), gap=gap or math.isnan(self.x[j]))
+            found[j] = Limit(j, codes=known if inside is None else known & inside, gap=gap or math.isnan(self.x[j]))
         return [found[j] for j in sorted(found)]
 
     def _limits(self, prices: Sequence[FloatArray], immutable: Iterable[int]) -> tuple[IntArray, IntArray]:
