@@ -1,4 +1,4 @@
-"""Every table and figure of the five papers, measured again, by one command.
+"""Every table and figure of the five papers, and tasks beyond them, measured again by one command.
 
 ``python -m benchmarks.reproduce --list`` shows what there is: the share that is measured, what is stale since which
 commit, and how long the rest may take. ``python -m benchmarks.reproduce --budget 2`` measures what is missing for two

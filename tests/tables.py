@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from proofwood.model.node_table import LEAF, OBLIQUE, NodeTable, Normals
 
@@ -74,3 +75,10 @@ def chain(depth: int) -> NodeTable:
     label = np.append(weight[:depth].argmax(axis=1), leaf)
     rows = weight.sum(axis=1)
     return table_of(np.zeros(depth), depth + inner, after, leaf, inner + 0.5, label=label, weight=weight, rows=rows)
+
+
+def constant_beside_gaps():
+    """A frame, classes and weights with as many views as columns: two of the first, none of the last, a constant."""
+    rows = [(1, 7, 2), (0, 20, 4), (0, 40, 9), (0, 47, 3), (0, 13, 9), (0, 27, -9), (NAN, 25, 1)]
+    X = pd.DataFrame([(*row, 7) for row in rows], columns=list("abcd"))
+    return X, [1, 1, 0, 0, 0, 1, 1], [4, 3, 3, 1, 2, 4, 3]

@@ -1,4 +1,4 @@
-"""The pages of these tasks, as functions of what is stored: every learner on the same instances with the same limit.
+"""Tasks beyond the papers: pages of what is stored, every learner on the same instances with the same limit.
 
 Who proves more, who finds the better model and who takes less time is counted from the rows. Where two learners prove
 different optima of the same instance, the page says so: one of them is wrong.
@@ -136,10 +136,10 @@ def _equal(a: float, b: float) -> bool:
 
 
 def _cases(names: str, **asked: Any) -> list[Values]:
-    return [{"case": name if "/" in name or name in _NUMERIC else f"cp4im/{name}", **asked} for name in names.split()]
+    return [
+        {"case": name if "/" in name or name in cases.QUANTBNB else f"cp4im/{name}", **asked} for name in names.split()
+    ]
 
-
-_NUMERIC = cases.QUANTBNB
 
 NO_DEPTH = Contest(
     "no_depth",

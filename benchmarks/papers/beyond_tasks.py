@@ -1,4 +1,4 @@
-"""One run of one learner in such a task: plain values in, plain values out.
+"""One run of one learner in a task beyond the papers: plain values in, plain values out.
 
 What a learner returns is counted again from its predictions, in the units of the page, and its first call, which may
 compile or load, is not measured.

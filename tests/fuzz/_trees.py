@@ -78,6 +78,11 @@ def limits(rng: np.random.Generator) -> dict[str, Any]:
     return {"time_limit": seconds, "memory_limit": memory, "n_jobs": int(rng.choice([1, 1, 2, 3]))}
 
 
+def wide(weights: np.ndarray | None) -> bool:
+    """Whether weights differ by so many powers of ten that sums of them are rounded."""
+    return weights is not None and float(weights.max()) >= 10**3 * float(weights.min())
+
+
 def unlimited(options: dict[str, Any]) -> bool:
     """Whether :func:`limits` left enough of everything."""
     return options.get("time_limit", 60.0) == 60.0 and options.get("memory_limit") is None

@@ -212,7 +212,7 @@ def within(
         return
     # Prices may leave a gap, which a list of all trees closes: of tests by values, and of weights that add up exactly.
     text = any(column.dtype == object for _, column in case.X.items())
-    listed = not text and (case.weights is None or float(case.weights.max()) < 10**3 * float(case.weights.min()))
+    listed = not text and not _trees.wide(case.weights)
     _trees.check_proof(model, min(meets), finished=listed and _trees.unlimited(case.options))
     case.more.clear()
     _trees.check_model(case, model, rng)

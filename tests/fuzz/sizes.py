@@ -61,7 +61,7 @@ def check_fit(case: Case, rng: np.random.Generator, counts: Counter[str]) -> Non
     leaves = options.get("max_leaf_nodes")
     least = trees.least(options["max_depth"], price, leaves)
     finished = _trees.unlimited(options)
-    rounding = 0 if options["max_gap"] else targets.GAP * trees.total  # of weights that differ by many powers of ten
+    rounding = targets.GAP * trees.total if not options["max_gap"] and _trees.wide(case.weights) else 0
     _trees.check_proof(model, least, gap=gap + rounding, finished=finished)
     _trees.check_model(case, model, rng)
     if finished and leaves is None and not options["max_gap"] and rng.random() < 0.2:

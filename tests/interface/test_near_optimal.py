@@ -24,6 +24,7 @@ from proofwood import (
 )
 from proofwood.near_optimal import NearOptimalTrees, near_optimal_trees_of
 from tests.interrupts import interrupted
+from tests.tables import constant_beside_gaps
 
 ROWS = 120
 
@@ -398,20 +399,8 @@ def test_where_the_first_tree_is_not_read_in_time_any_column_may_be_used_by_all(
 
 @pytest.mark.filterwarnings("ignore::proofwood.DataWarning")
 def test_new_rows_keep_their_places_beside_a_column_that_is_left_out_and_one_with_gaps():
-    # As many views as columns: two of the first, none of the last, which is constant.
-    rows = [
-        [1, 7, 2, 7],
-        [0, 20, 4, 7],
-        [0, 40, 9, 7],
-        [0, 47, 3, 7],
-        [0, 13, 9, 7],
-        [0, 27, -9, 7],
-        [np.nan, 25, 1, 7],
-    ]
-    X = pd.DataFrame(rows, columns=list("abcd"))
-    near = near_optimal_trees(
-        X, [1, 1, 0, 0, 0, 1, 1], max_depth=2, alpha=0.05, slack=1, sample_weight=[4, 3, 3, 1, 2, 4, 3]
-    )
+    X, y, weights = constant_beside_gaps()
+    near = near_optimal_trees(X, y, max_depth=2, alpha=0.05, slack=1, sample_weight=weights)
     new = pd.DataFrame([[0, 40, -9, 7], [1, 40, -9, 7], [1, 13, 4, 7], [0, 7, -9, 7]], columns=X.columns)
     decided = np.array([tree.predict(new) for tree in near])
     assert near.decisions(new).tolist() == [[bool((column == k).any()) for k in (0, 1)] for column in decided.T]

@@ -226,6 +226,18 @@ def test_a_price_that_rounding_doubles_is_no_bound() -> None:
     assert found.verify().ok
 
 
+def test_a_class_that_rounding_decides_does_not_lower_a_proved_distance() -> None:
+    # The row's own number is an end of the range, so that a search finds other classes even in its own cell, which a
+    # proof closes. Rows at .5 - 1e-35, .5 and .5 + 1e-35 differ, though their distances are equal as float64.
+    x = np.repeat([-1.0, -2e-35, -1e-36, 1e-36, 2e-35, 1.0], 4)[:, None]
+    y = np.repeat([2.3, 2.1, 2.2, 1.9, 0.9, 1.0], 4)
+    model = HistGradientBoostingRegressor(loss="gamma", max_iter=2, min_samples_leaf=1, early_stopping=False)
+    own = float(model.fit(x, y).predict([[0.5]])[0])
+    found = Explainer(model, target=("between", own, own + 0.1)).counterfactual([0.5], metric="linf")
+    assert found.distance == 0.5
+    assert found.verify().ok, found.verify().problems
+
+
 WRONG = [
     ({"within": {"age": "sideways"}}, "expected 'up', 'down' or"),
     ({"within": {"age": (50, 40)}}, "is an empty interval"),
@@ -237,18 +249,6 @@ WRONG = [
     ({"weights": -1.0}, "expected a finite number from 0"),
     ({"weights": 1.0, "metric": "changes"}, "weights are not for metric='changes'"),
 ]
-
-
-def test_a_class_that_rounding_decides_does_not_lower_a_proved_distance() -> None:
-    # The row's own number is an end of the range, so that a search finds other classes even in its own cell, which a
-    # proof closes. Rows at .5 - 1e-35, .5 and .5 + 1e-35 differ, though their distances are equal as float64.
-    x = np.repeat([-1.0, -2e-35, -1e-36, 1e-36, 2e-35, 1.0], 4)[:, None]
-    y = np.repeat([2.3, 2.1, 2.2, 1.9, 0.9, 1.0], 4)
-    model = HistGradientBoostingRegressor(loss="gamma", max_iter=2, min_samples_leaf=1, early_stopping=False)
-    own = float(model.fit(x, y).predict([[0.5]])[0])
-    found = Explainer(model, target=("between", own, own + 0.1)).counterfactual([0.5], metric="linf")
-    assert found.distance == 0.5
-    assert found.verify().ok, found.verify().problems
 
 
 @pytest.mark.parametrize(("options", "words"), WRONG, ids=range(len(WRONG)))

@@ -11,6 +11,7 @@ import pytest
 from proofwood import DataWarning, DemographicParity, OptimalTreeClassifier, load
 from proofwood.result import Status
 from tests.stopped import stopped_fit
+from tests.tables import constant_beside_gaps
 
 
 @pytest.fixture(scope="module")
@@ -58,18 +59,7 @@ def test_another_tree_that_is_as_good_costs_nothing() -> None:
 
 
 def test_a_row_keeps_its_places_beside_a_column_that_is_left_out_and_one_with_gaps() -> None:
-    # As many views as columns: two of the first, none of the last, which is constant.
-    rows = [
-        [1, 7, 2, 7],
-        [0, 20, 4, 7],
-        [0, 40, 9, 7],
-        [0, 47, 3, 7],
-        [0, 13, 9, 7],
-        [0, 27, -9, 7],
-        [np.nan, 25, 1, 7],
-    ]
-    X = pd.DataFrame(rows, columns=list("abcd"))
-    y, weights = [1, 1, 0, 0, 0, 1, 1], [4, 3, 3, 1, 2, 4, 3]
+    X, y, weights = constant_beside_gaps()
     with pytest.warns(DataWarning, match="constant"):
         tree = OptimalTreeClassifier(2, alpha=0.05).fit(X, y, weights)
     (flip,) = tree.flip_cost(pd.DataFrame([[0.0, 40.0, -9.0, 7.0]], columns=X.columns), X, y, weights)

@@ -399,7 +399,7 @@ def result_of(found: dict[str, Any], problem: TreeProblem, start: NodeTable | No
     if status is Status.WITHIN_GAP and isinstance(cost, SumCost) and table.n_leaves > 1:
         alone = problem.target.refreshed(_leaf(problem), problem.X, problem.real_weights)
         least = problem.real_cost(alone)
-        if least < problem.real_cost(table):  # rounded costs do not tell them apart
+        if least < problem.real_cost(table):  # no tree is returned that is worse than a leaf, as rounding might have it
             table, objective = alone, float(least)
             bound = min(bound, objective)
     final = ProgressEvent(found["seconds"], objective, bound)

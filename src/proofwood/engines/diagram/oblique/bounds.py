@@ -94,7 +94,7 @@ def lower_bounds(
     on_diagram : called with diagrams of one or two nodes that are found if a bound is exact or nearly exact
     counters : ``counters[BY_MARGIN]`` is raised by the number of conflicts that exist only because of the margin
     one_split : a known lower bound on the weight that a diagram of one node misclassifies, or None
-    whole : the time for these diagrams, which a proof with little time may have found
+    whole : until when these diagrams are improved; a proof has a part of that time, and may end before it
 
     Raises
     ------
