@@ -52,7 +52,10 @@ def weights_of(rng: np.random.Generator, n: int) -> np.ndarray | None:
 
 
 def _few_digits(rng: np.random.Generator, n: int) -> np.ndarray | None:
-    return None if rng.random() < 0.5 else rng.integers(1, 6, n) / float(rng.choice([1, 4, 10, 1e-9]))
+    if rng.random() < 0.5:
+        return None
+    whole = rng.integers(1, 6, n)
+    return whole * 1e9 if rng.random() < 0.25 else whole / float(rng.choice([1, 4, 10]))
 
 
 def price_of(case: Case, trees: Trees) -> Fraction:
