@@ -71,6 +71,7 @@ register(
                     "status": STATUS,
                     "share": described(NUMBER, "cost as a share of the training weight"),
                     "unit": TEXT,
+                    "scope": listing(TEXT),
                     "tree": described(TEXT, "the other tree as text"),
                 }
             )
@@ -175,6 +176,6 @@ def _flip_texts(flips: tuple[Flip, ...], rows: list[int]) -> list[str]:
 
 def _flip(flip: Flip, rows: list[int]) -> dict[str, Any]:
     """A flip as plain values."""
-    names = ("decision", "other", "cost", "lower_bound", "status", "share", "unit")
+    names = ("decision", "other", "cost", "lower_bound", "status", "share", "unit", "scope")
     values = {name: plain(getattr(flip, name)) for name in names}
     return {"row": rows[flip.row], **values, "tree": flip.tree.export_text()}

@@ -64,7 +64,7 @@ class TreeOfPath:
     lower_bound : no tree of at most so many leaves, of the depth of the path, costs less
     status : what is proved; of costs that are rounded, such as squared errors, "within_gap" is a completed proof
     alphas : the least and the greatest price of a leaf for which it is proved to be the best tree of the path; None if
-        there is none, or a single one at which another tree costs as little
+        there is none, a single one at which another tree costs as little, or the tree itself is not proved
     fold_errors : (n_folds,) shares of wrong held-out rows, or of numbers 1 - R² there, of the trees of as many leaves
         on folds; empty without folds
     """
@@ -135,7 +135,7 @@ class TreePath:
 
     def _tree(self, tree: FrontTree) -> TreeOfPath:
         told = self._proof_of(tree)
-        low, high = self._prices(tree)
+        low, high = (Fraction(0),) * 2 if told.status is Status.FEASIBLE else self._prices(tree)
         return TreeOfPath(
             tree.leaves,
             tree.model.n_leaves,
@@ -151,6 +151,8 @@ class TreePath:
         cost, (least, most) = self._posed.problem.cost, self._whole
         low, high = Fraction(0), Fraction(1)
         upper = cost.most_weight(tree.upper)
+        if least == 0 < most:
+            return low, low  # what a leaf costs is not known
         for other in self._front.trees if least > 0 else ():
             more = other.leaves - tree.leaves
             bound = cost.least_weight(other.lower)

@@ -29,7 +29,7 @@ def drawn(near: Any, ax: Any) -> Any:
         ax = left, left.figure.add_axes((0.68, 0.17, 0.28, 0.73))
     costs, columns = ax
     _draw_counts(costs, joined(near.counts), near)
-    _draw_columns(columns, near.importance())
+    _draw_columns(columns, near.importance(), near)
     for one in ax:
         for side in ("top", "right"):
             one.spines[side].set_visible(False)
@@ -61,13 +61,14 @@ def _draw_counts(ax: Any, counts: Mapping[float, int], near: Any) -> None:
     ax.set_title(near.count_in_words(), fontsize="medium", loc="left")
 
 
-def _draw_columns(ax: Any, shares: Mapping[Any, float]) -> None:
+def _draw_columns(ax: Any, shares: Mapping[Any, float], near: Any) -> None:
     shown = list(shares.items())[:MOST_COLUMNS][::-1]
     ax.barh(range(len(shown)), [share for _, share in shown], color=tint(GREY, 0.5))
     ax.set_yticks(range(len(shown)), [cut(printable(str(name)), _WIDEST) for name, _ in shown], parse_math=False)
     ax.set_xlim(0, 1)
     ax.set_xticks([0, 0.5, 1], ["0 %", "50 %", "100 %"])
-    ax.set_xlabel(gettext("share of the trees that test it"))
+    whole, part = gettext("share of the trees that test it"), gettext("share of the counted trees that test it")
+    ax.set_xlabel(whole if near.exact else part)
 
 
 def _short(height: float) -> str:

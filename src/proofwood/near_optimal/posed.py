@@ -152,6 +152,12 @@ def near_optimal_trees(
         if best or learner.model_.n_leaves > 1:  # a leaf without errors is the only tree
             _warn_of_much(problem, best, budget, limits())
         found = NearTrees.of(problem, budget, views=posed.views, limits=limits())
+    if not found.count:
+        raise_ended(found.stopped_by)
+        raise TimeoutError(
+            f"no tree was counted within {parameter('time_limit', time_limit)}; the best one costs "
+            f"{learner.objective_:g}, proved. Raise the limit, or take a smaller slack"
+        )
     if not found.exact:
         warnings.warn(
             f"the count stopped at a limit ({found.stopped_by}): there are at least {found.count:,} trees. Raise "

@@ -40,9 +40,10 @@ class ColumnShares(dict[Any, float]):
     Attributes
     ----------
     exact : bool
-        Whether all trees are counted. If not, the shares are proved lower bounds.
+        Whether they are the shares of all trees of the set. If not, they are proved lower bounds of the shares of the
+        trees that are counted; nothing is said of trees that a limit left uncounted.
     at_most : dict
-        Proved upper bounds; the shares themselves if ``exact``.
+        Proved upper bounds in the same sense; the shares themselves if ``exact``.
     """
 
     def __init__(self, shares: Mapping[Any, float], at_most: Mapping[Any, float], *, exact: bool) -> None:
@@ -223,18 +224,24 @@ class NearOptimalTrees:
         Raises
         ------
         LookupError
-            If none of the first ``most`` trees has it, or of those that were looked at within ``time_limit``, and there
-            are more.
+            If none of the first ``most`` trees has it, or of those that were looked at within ``time_limit``, or of
+            those that are counted if the set is not exact, and there are more.
         """
         clock = _Clock(self._seconds(time_limit))
         for tree in self:
             if tree.number >= most or clock.is_over:
-                ways = "time_limit" if clock.is_over else "most"
-                tried, trees = f"{tree.number:,}", self.count_in_words()
-                raise LookupError(f"none of the first {tried} trees fits, of {trees}: raise {ways}, or ask for less")
+                raise self._none_fits(tree.number, "time_limit" if clock.is_over else "most")
             if predicate(tree):
+                if not self.exact:
+                    _warn("the count of the set stopped at a limit, so that a tree that is not counted may cost less")
                 return tree
+        if not self.exact:
+            raise self._none_fits(self.count, "the time_limit of the set")
         return None
+
+    def _none_fits(self, tried: int, ways: str) -> LookupError:
+        trees = self.count_in_words()
+        return LookupError(f"none of the first {tried:,} trees fits, of {trees}: raise {ways}, or ask for less")
 
     def distinct(self, most: int = MOST_TRIED, time_limit: float | None = _OWN) -> int:
         """The number of different predictions on the training rows, among the first ``most`` trees.
@@ -244,6 +251,10 @@ class NearOptimalTrees:
         most : number of trees to look at
         time_limit : seconds; by default that of the set. If they are over, a warning says how many trees were looked at
         """
+        return self.distinct_of(most, time_limit)[0]
+
+    def distinct_of(self, most: int = MOST_TRIED, time_limit: float | None = _OWN) -> tuple[int, int]:
+        """The number of different predictions as :meth:`distinct` has it, and among how many trees."""
         clock = _Clock(self._seconds(time_limit))
         seen: set[int] = set()
         start, size, wanted = 0, 1, min(most, self.count)
@@ -256,7 +267,7 @@ class NearOptimalTrees:
             _warn_of_part(
                 error, f"there are at least {len(seen):,} different predictions, those of the first {start:,} trees"
             )
-        return len(seen)
+        return len(seen), start
 
     # ----------------------------------------------------------------------------------------------- columns
 
@@ -337,19 +348,22 @@ class NearOptimalTrees:
         Parameters
         ----------
         time_limit : seconds; by default those of the set. If they are over, or Ctrl-C ends the count, the shares are
-            proved lower bounds, ``at_most`` of the answer has upper ones, and a warning says so
+            proved lower bounds, ``at_most`` of the answer has upper ones, and a warning says so. Of a set that is not
+            exact, the shares are those of the trees that are counted, and a warning says so
         """
         use = self._use or self._found.column_use(self._seconds(time_limit))
         if use.stopped_by is None:
             self._use = use
         else:
             _warn(f"the count of columns stopped at a limit ({use.stopped_by}): shares are at least these")
+        if not self.exact:
+            _warn("the count of the set stopped at a limit: shares are those of the trees that are counted")
         least, most = (
             {name: of[j] / max(1, self.count) for name, j in zip(self.columns, self._source.places, strict=True)}
             for of in (use.at_least, use.at_most)
         )
         shares = dict(sorted(least.items(), key=lambda item: -item[1]))
-        return ColumnShares(shares, most, exact=use.stopped_by is None)
+        return ColumnShares(shares, most, exact=self.exact and use.stopped_by is None)
 
     def _seconds(self, time_limit: float | None) -> float | None:
         if time_limit is _OWN:

@@ -23,7 +23,6 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood.data.kinds import Kind
-from proofwood.data.table_hints import DROPPED
 from proofwood.estimators.input import codes_of, features_and_labels, row_weights
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
 from proofwood.files import write_whole
@@ -31,10 +30,9 @@ from proofwood.language import gettext, number
 from proofwood.model import evaluate
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.model.sums import exact_sum, exact_sums, rounded_down, rounded_up
-from proofwood.printable import shown
 from proofwood.problem.objectives import share_of
 from proofwood.questions.population import trees_of_depth
-from proofwood.questions.rows import require_errors, require_no_minimum, rows_of_fit
+from proofwood.questions.rows import left_out, require_errors, require_no_minimum, rows_of_fit, tests_in_words
 from proofwood.result import Status, figure
 
 QUESTION = "carry_over"
@@ -204,7 +202,7 @@ class CarriedBound:
             relabelled=float(changes.relabelled),
             total=float(new.total),
             unit=model.result_.unit,
-            scope=(*model.result_.scope, *_left_out(model)),
+            scope=(*model.result_.scope, *left_out(model)),
             depth=model.max_depth,
             claimed=bool(model.loaded_),
         )
@@ -229,7 +227,7 @@ class CarriedBound:
             "bound": number(figure(self.lower_bound, ROUND_FLOOR)),
             "gap": number(figure(self.gap, ROUND_CEILING)),
             "share": number(f"{math.ceil(10_000 * self.gap / self.total) / 100:.2f}"),
-            "tests": gettext(" for these tests") if self.scope else "",
+            "tests": tests_in_words(self.scope),
         }
         told["changes"] = gettext(
             "weight %(added)s added and %(removed)s removed, of both %(relabelled)s by other labels",
@@ -275,13 +273,6 @@ class _Changes:
                 both[1] += come
         relabelled = sum((min(both) for both in of_rows.values()), Fraction(0))
         return cls(sum(more, Fraction(0)), sum(less, Fraction(0)), relabelled)
-
-
-def _left_out(model: OptimalTreeClassifier) -> list[str]:
-    """The columns that the old fit left out because of its rows, in words: a new fit may test them."""
-    schema = model.schema_
-    named = [schema.columns[j].name for j, reason in schema.left_out.items() if reason != DROPPED]
-    return [f"no test of {shown(named, 5)}, which the old fit left out"] if named else []
 
 
 def _old_rows(model: OptimalTreeClassifier, before: Any) -> RowFingerprints:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from proofwood import arguments
+from proofwood.data.kinds import Kind
 from proofwood.engines.interrupts import raise_ended
 from proofwood.engines.run import Clock
 from proofwood.engines.trees import solve
@@ -32,7 +33,7 @@ from proofwood.model.sums import rounded_down, rounded_up
 from proofwood.printable import printable
 from proofwood.problem.targets import Classes
 from proofwood.problem.tree import TreeProblem
-from proofwood.questions.rows import require_errors, rows_of_fit
+from proofwood.questions.rows import left_out, require_errors, rows_of_fit, tests_in_words
 from proofwood.result import Limits, Result, Stats, Status, figure
 
 
@@ -51,6 +52,8 @@ class Flip:
     status : "optimal" if ``cost`` is proved to be the least, else "feasible"
     share : ``cost`` as a share of the total weight of the training rows
     unit : unit of the objective, such as "errors"
+    scope : what limits the trees, in words, as in ``result_.scope``; of a new row also the columns that the fit left
+        out because of their values, since a test of such a column may tell this row from all others
     tree : the tree that decides otherwise
     """
 
@@ -62,6 +65,7 @@ class Flip:
     status: Status
     share: float
     unit: str
+    scope: tuple[str, ...]
     tree: OptimalTreeClassifier
 
     @classmethod
@@ -107,16 +111,17 @@ class Flip:
             "cost": number(figure(self.cost)),
             "unit": gettext(self.unit),
             "share": number(f"{100 * self.share:.3g}"),
+            "tests": tests_in_words(self.scope),
         }
         if self.status is Status.OPTIMAL:
             return gettext(
                 "row %(row)s, %(decision)s: a tree that says %(other)s costs %(cost)s more (%(unit)s; %(share)s %% of "
-                "the weight), and none costs less",
+                "the weight), and none costs less%(tests)s",
                 **told,
             )
         return gettext(
             "row %(row)s, %(decision)s: a tree that says %(other)s costs %(cost)s more (%(unit)s; %(share)s %% of the "
-            "weight), and every such tree at least %(bound)s more",
+            "weight), and every such tree at least %(bound)s more%(tests)s",
             bound=number(figure(self.lower_bound, ROUND_FLOOR)),
             **told,
         )
@@ -152,6 +157,7 @@ class _Fit:
             status=Status.OPTIMAL if bound == more else Status.FEASIBLE,
             share=float(more / self.posed.problem.cost.real_total),
             unit=self.model.result_.unit,
+            scope=self._scope_for(x),
             tree=self._as_model(cost.table, cost.cost),
         )
 
@@ -190,7 +196,7 @@ class _Fit:
         problem, given = self.posed.problem, self.given
         codes, weights, paid = problem.codes.copy(), problem.weights.copy(), Fraction(0)
         values, columns, kept = problem.X, self.posed.X, problem.kept
-        same = np.flatnonzero(((columns == x) | (np.isnan(columns) & np.isnan(x))).all(axis=1))
+        same = self._same(x)
         if same.size:  # a row of training: leaves keep their numbers of rows
             at = int(same[0])
             if codes[at] == code:
@@ -209,6 +215,16 @@ class _Fit:
         forced = replace(problem, X=values, target=target, weights=weights, cost=cost, max_gap=0, kept=kept)
         return forced, replace(given, columns=columns, weights=weights.astype(np.float64), class_codes=codes), paid
 
+    def _same(self, x: FloatArray) -> IntArray:
+        """The places of this row among those of training."""
+        columns = self.posed.X
+        return np.flatnonzero(((columns == x) | (np.isnan(columns) & np.isnan(x))).all(axis=1))
+
+    def _scope_for(self, x: FloatArray) -> tuple[str, ...]:
+        """What limits the trees that are asked about a row."""
+        fitted = self.model.result_.scope
+        return fitted if self._same(x).size else (*fitted, *left_out(self.model))
+
     def _require_readable(self, x: FloatArray) -> None:
         """Raise ValueError unless the trees of the fit say where a new row goes."""
         if self.model.min_samples_leaf > 1:
@@ -218,6 +234,8 @@ class _Fit:
             named = schema.columns[j].name
             if np.isnan(x[j]) and not np.isnan(self.posed.X[:, j]).any():
                 raise ValueError(f"a row has no value in column {named!r}, in which all training rows had one")
+            if schema.columns[j].kind is Kind.BOOLEAN and x[j] not in (0, 1) and not np.isnan(x[j]):
+                raise ValueError(f"a row has {x[j]:g} in column {named!r}, which holds only False and True")
             if j in schema.nominal and not np.isnan(x[j]) and x[j] not in self.posed.X[:, j]:
                 raise ValueError(f"a row has a category in column {named!r} that no training row had")
 

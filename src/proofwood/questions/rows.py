@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from proofwood.data.table_hints import DROPPED
 from proofwood.estimators.classifier import ClassRows
 from proofwood.estimators.fair_trees import tree_constraints
 from proofwood.estimators.monotone import directions_of
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
+from proofwood.language import gettext, marked, retold
 from proofwood.model.reshape import refresh
+from proofwood.printable import shown
+
+_LEFT_OUT = marked("no test of %(columns)s, which the fit left out")
 
 
 def rows_of_fit(model: OptimalTreeClassifier, X: Any, y: Any, sample_weight: npt.ArrayLike | None) -> ClassRows:
@@ -69,3 +75,17 @@ def require_no_minimum(model: OptimalTreeClassifier, question: str) -> None:
             f"{question} is not known for a tree whose leaves have a minimum (min_samples_leaf, "
             "min_weight_fraction_leaf), for other rows permit other trees: fit one without it"
         )
+
+
+def left_out(model: OptimalTreeClassifier) -> tuple[str, ...]:
+    """The columns that the fit left out because of its rows, in words: a test of them may divide other rows."""
+    schema = model.schema_
+    named = [schema.columns[j].name for j, reason in schema.left_out.items() if reason != DROPPED]
+    return (_LEFT_OUT % {"columns": shown(named, 5)},) if named else ()
+
+
+def tests_in_words(scope: Sequence[str]) -> str:
+    """What limits the tests of trees, to follow a claim about all of them; empty without limits."""
+    if not scope:
+        return ""
+    return gettext(" for these tests (%(scope)s)", scope="; ".join(map(retold, scope)))

@@ -8,7 +8,6 @@ from typing import Any
 from proofwood.language import gettext, number, retold
 from proofwood.near_optimal import ColumnShares, NearOptimalTrees
 from proofwood.near_optimal.picture import joined
-from proofwood.near_optimal.trees import MOST_TRIED
 from proofwood.report import charts
 from proofwood.report.words import Words, and_all
 from proofwood.result import figure
@@ -36,27 +35,31 @@ def near_parts(near: NearOptimalTrees | None, words: Words, tested: Sequence[int
     (used, unknown), shares, undecided = near.used_by_all(), near.importance(), near.undecided()
     names = list(getattr(near.optimum, "feature_names_in_", ()))
     place = {name: names.index(name) if names else int(name) for name in near.columns}
-    different = near.distinct()
-    least = (lambda text: text) if undecided.exact else (lambda text: gettext("at least %(n)s", n=text))
     return {
         "count": near.count_in_words(),
         "slack": number(figure(near.slack)),
         "best": number(figure(near.optimum.objective_)),
         "unit": gettext(near.optimum.result_.unit),
         "depth": near.optimum.max_depth,
-        "distinct": _different(near, different),
+        "distinct": _different(near),
         "scope": "; ".join(map(retold, near.scope)),
         "used": and_all([words.name(place[name]) for name in used]),
         "n_used": len(used),
         "unknown": and_all([words.name(place[name]) for name in unknown]),
         "settled": undecided.exact,
+        "exact": near.exact,
         "columns": _columns(shares, place, words, tested),
         "left_out": number(f"{max(0, len(shares) - MOST_COLUMNS):,}") if len(shares) > MOST_COLUMNS else "",
         "costs": _costs(near),
-        "undecided": least(percent(undecided.share)),
-        "rows": least(number(f"{undecided.rows:,}")),
+        "undecided": _least(percent(undecided.share), whole=undecided.exact),
+        "rows": _least(number(f"{undecided.rows:,}"), whole=undecided.exact),
         "of": number(f"{undecided.of:,}"),
     }
+
+
+def _least(text: str, *, whole: bool) -> str:
+    """A number, with "at least" if it is not the whole one."""
+    return text if whole else gettext("at least %(n)s", n=text)
 
 
 def _costs(near: NearOptimalTrees) -> list[dict[str, Any]]:
@@ -67,17 +70,20 @@ def _costs(near: NearOptimalTrees) -> list[dict[str, Any]]:
         {
             "name": number(figure(cost)),
             "svg": charts.bar_line(trees / most, 0.0, 0.0, 1.0),
-            "text": number(f"{trees:,}" if trees < MOST_WRITTEN else f"{float(trees):.2e}"),
+            "text": _least(number(f"{trees:,}" if trees < MOST_WRITTEN else f"{float(trees):.2e}"), whole=near.exact),
         }
         for cost, trees in counts.items()
     ]
 
 
-def _different(near: NearOptimalTrees, different: int) -> str:
+def _different(near: NearOptimalTrees) -> str:
+    different, looked_at = near.distinct_of()
     n = number(f"{different:,}")
-    if near.count <= MOST_TRIED:
-        return gettext("They give %(n)s different predictions of the training rows.", n=n)
-    first = number(f"{MOST_TRIED:,}")
+    if looked_at == near.count:
+        if near.exact:
+            return gettext("They give %(n)s different predictions of the training rows.", n=n)
+        return gettext("Those that are counted give %(n)s different predictions of the training rows.", n=n)
+    first = number(f"{looked_at:,}")
     return gettext("The first %(first)s give %(n)s different predictions of the training rows.", first=first, n=n)
 
 
@@ -87,7 +93,7 @@ def _columns(shares: ColumnShares, place: dict[Any, int], words: Words, tested: 
         {
             "name": words.name(place[name]),
             "svg": charts.bar_line(share, 0.0, 0.0, 1.0),
-            "text": percent(share) if shares.exact else gettext("at least %(n)s", n=percent(share)),
+            "text": _least(percent(share), whole=share == shares.at_most[name]),
             "here": place[name] in tested,
         }
         for name, share in list(shares.items())[:MOST_COLUMNS]

@@ -97,7 +97,7 @@ def test_columns_that_were_left_out_are_named() -> None:
     X = pd.DataFrame({"a": [0, 1, 2, 3], "same": [5, 5, 5, 5]})
     tree = OptimalTreeClassifier(1).fit(X, [0, 1, 0, 1])
     carried = tree.carry_over(X, [0, 1, 0, 1], before=(X, [0, 1, 0, 1]))
-    assert carried.scope == ("no test of 'same', which the old fit left out",)
+    assert carried.scope == ("no test of 'same', which the fit left out",)
     assert "for these tests" in str(carried)
 
 
