@@ -150,6 +150,16 @@ class Views:
                 views.append(View(j, np.inf))
         return cls(tuple(views), X.shape[1], frozenset(levels))
 
+    def at_the_end(self, row: FloatArray, *, last: bool) -> Views:
+        """Views whose orders of levels begin, or end, with the levels of a row; levels of equal rank move together.
+
+        Parameters
+        ----------
+        row : (n_columns,) values; its levels are among those of the views
+        last : whether they end the orders
+        """
+        return replace(self, views=tuple(_with_end(view, float(row[view.column]), last=last) for view in self.views))
+
     def values(self, X: FloatArray) -> FloatArray:
         """(n_rows, n_views) numbers without NaN; ``X`` itself if nothing changes."""
         own = len(self.views) == self.n_columns and all(view.column == v for v, view in enumerate(self.views))
@@ -195,6 +205,13 @@ class Views:
             feature[node] = view.column
             threshold[node], levels[node], missing_low[node] = _seen_by(view, threshold[node], levels[node])
         return table.changed(feature=feature, threshold=threshold, missing_low=missing_low, levels=tuple(levels))
+
+
+def _with_end(view: View, code: float, *, last: bool) -> View:
+    if view.rank is None or view.by_sets or np.isnan(code):
+        return view
+    moved = view.rank == view.ranks(np.array([code]))[0]
+    return replace(view, rank=np.where(moved, view.rank.max() + 1 if last else -1, view.rank))
 
 
 def _seen_by(view: View, threshold: float, levels: frozenset[int] | None) -> tuple[float, frozenset[int] | None, bool]:

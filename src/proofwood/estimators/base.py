@@ -114,6 +114,18 @@ def fit_within(memory_limit: int | str | None) -> Iterator[None]:
             ) from error
 
 
+@contextmanager
+def whole_or_as_before(learner: object) -> Iterator[None]:
+    """Give a learner its attributes back if the ``with`` block fails: an old model would read rows by a new schema."""
+    before = dict(vars(learner))
+    try:
+        yield
+    except BaseException:
+        vars(learner).clear()
+        vars(learner).update(before)
+        raise
+
+
 Rows = TypeVar("Rows", bound=TrainingRows)
 
 
@@ -239,7 +251,7 @@ class ProvedLearner(FittedModel, Generic[Rows]):
     ) -> None:
         """Do the work of :meth:`fit`; ``constrain`` adds constraints that need the labels to the problem."""
         self._check_shared_parameters()
-        with fit_within(self.memory_limit):
+        with fit_within(self.memory_limit), whole_or_as_before(self):
             problem = self._learn(X, y, sample_weight, constrain)
             self._finish(problem)
         if self.result_.status is Status.FEASIBLE and self.result_.stats.stopped_by is not None:

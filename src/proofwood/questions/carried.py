@@ -28,9 +28,9 @@ from proofwood.estimators.optimal_tree import OptimalTreeClassifier
 from proofwood.files import write_whole
 from proofwood.language import gettext, number
 from proofwood.model import evaluate
-from proofwood.model.node_table import FloatArray, IntArray
+from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.model.sums import exact_sum, exact_sums, rounded_down, rounded_up
-from proofwood.problem.objectives import share_of
+from proofwood.problem.objectives import integer_weights, share_of
 from proofwood.questions.population import trees_of_depth
 from proofwood.questions.rows import left_out, require_errors, require_no_minimum, rows_of_fit, tests_in_words
 from proofwood.result import Status, figure
@@ -88,6 +88,19 @@ class RowFingerprints:
         kept = weights > 0
         return cls(digests[kept], codes[kept], weights[kept])
 
+    def require_of(self, model: OptimalTreeClassifier) -> None:
+        """Raise ValueError if these cannot be the rows of a fit: their number, or the weight of a class, is another."""
+        table = model.model_
+        known = self.labels >= 0
+        weights = np.bincount(self.labels[known], self.weights[known], table.n_classes)
+        same = known.all() and weights.size == table.n_classes and np.allclose(weights, table.weight[0], 1e-9, 0.0)
+        if not same or self.labels.size != int(table.rows[0]):
+            raise ValueError(
+                f"before holds the fingerprints of other rows: {self.labels.size:,} of the weights {weights.tolist()} by "
+                f"class, and this tree learned from {int(table.rows[0]):,} of {table.weight[0].tolist()}: pass what "
+                "tree.fingerprints(X, y) gave for this fit"
+            )
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a file of NumPy (``.npz``)."""
         # Start-up time: few fits are carried over.
@@ -120,11 +133,6 @@ class RowFingerprints:
         if not fit or labels.dtype != np.int64 or weights.dtype != np.float64 or not np.all(weights > 0):
             raise ValueError(wrong)
         return cls(rows, labels, weights)
-
-    @property
-    def total(self) -> Fraction:
-        """The weight of all rows."""
-        return exact_sum(self.weights)
 
 
 @dataclass(frozen=True)
@@ -184,14 +192,17 @@ class CarriedBound:
         if model.class_weight == "balanced" or model.criterion != "errors":
             raise ValueError(f"{QUESTION} needs weights that stay, and balanced ones follow the new rows")
         old = before if isinstance(before, RowFingerprints) else _old_rows(model, before)
-        new, cost = _new_rows(model, X, y, sample_weight)
-        changes = _Changes.between(old, new)
+        old.require_of(model)
+        new, wrong = _new_rows(model, X, y, sample_weight)
+        read = _Read.of(old, new)
+        changes = _Changes.between(old, new, read)
         price = share_of(model.alpha) or Fraction(0)
+        cost = read.weight_of(read.new, wrong) + price * read.weight_of(read.new) * (model.model_.n_leaves - 1)
         n_rows = int(model.model_.rows[0])
         most = n_rows if model.max_depth is None else min(n_rows, 2**model.max_depth)
         # the price of a leaf is a share of the weight, which may have become less
-        cheaper = price * max(Fraction(0), old.total - new.total) * (most - 1)
-        least = max(Fraction(0), _bound_of_fit(model) - changes.removed - cheaper)
+        cheaper = price * max(Fraction(0), read.weight_of(read.old) - read.weight_of(read.new)) * (most - 1)
+        least = max(Fraction(0), _bound_of_fit(model, price, read) - changes.removed - cheaper)
         optimal = least >= cost
         return cls(
             objective=float(cost) if optimal else rounded_up(cost),
@@ -200,7 +211,7 @@ class CarriedBound:
             added=float(changes.added),
             removed=float(changes.removed),
             relabelled=float(changes.relabelled),
-            total=float(new.total),
+            total=float(read.weight_of(read.new)),
             unit=model.result_.unit,
             scope=(*model.result_.scope, *left_out(model)),
             depth=model.max_depth,
@@ -245,6 +256,43 @@ class CarriedBound:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class _Read:
+    """The weights of rows before and now as one fit of all of them reads them: 0.1 is a tenth among decimals.
+
+    Parameters
+    ----------
+    old, new : (n_rows,) weights in ``unit``
+    unit : real weight of 1
+    higher : the fit may have read the old weights higher than this in all: floats stand for weights of many digits
+    """
+
+    old: FloatArray
+    new: FloatArray
+    unit: Fraction
+    higher: Fraction
+
+    @classmethod
+    def of(cls, old: RowFingerprints, new: RowFingerprints) -> _Read:
+        """Read the weights of the rows of a fit and of those of now."""
+        weights, n = np.concatenate([old.weights, new.weights]), old.weights.size
+        both, fit = integer_weights(weights, weights.size), integer_weights(old.weights, n)
+        if fit.rounding is not None:
+            return cls(old.weights, new.weights, Fraction(1), Fraction(0))
+        if both.rounding is None:
+            values, unit = both.values.astype(np.float64), both.unit
+        else:
+            values, unit = weights, Fraction(1)
+        pairs, counts = np.unique(np.stack([fit.values, values[:n]]), axis=1, return_counts=True)
+        more = [fit.unit * Fraction(a) - unit * Fraction(b) for a, b in pairs.T.tolist()]
+        higher = sum((max(Fraction(0), one) * int(k) for one, k in zip(more, counts, strict=True)), Fraction(0))
+        return cls(values[:n], values[n:], unit, higher)
+
+    def weight_of(self, weights: FloatArray, chosen: BoolArray | slice = slice(None)) -> Fraction:
+        """The weight of some rows."""
+        return exact_sum(weights[chosen]) * self.unit
+
+
 @dataclass(frozen=True)
 class _Changes:
     """Weights of rows that came, went, and got another label."""
@@ -254,15 +302,15 @@ class _Changes:
     relabelled: Fraction
 
     @classmethod
-    def between(cls, old: RowFingerprints, new: RowFingerprints) -> _Changes:
+    def between(cls, old: RowFingerprints, new: RowFingerprints, read: _Read) -> _Changes:
         """Compare the weight of each row, with its label, before and now."""
         digests = np.vstack([old.rows, new.rows]).view(f"V{DIGEST}").ravel()
         row = np.unique(digests, return_inverse=True)[1].ravel()
         pairs = np.stack([row, np.concatenate([old.labels, new.labels])], axis=1)
         known, item = np.unique(pairs, axis=0, return_inverse=True)
         item, n = item.ravel(), old.labels.size
-        then = exact_sums(old.weights, item[:n], known.shape[0])
-        now = exact_sums(new.weights, item[n:], known.shape[0])
+        then = [read.unit * one for one in exact_sums(read.old, item[:n], known.shape[0])]
+        now = [read.unit * one for one in exact_sums(read.new, item[n:], known.shape[0])]
         less = [max(Fraction(0), a - b) for a, b in zip(then, now, strict=True)]
         more = [max(Fraction(0), b - a) for a, b in zip(then, now, strict=True)]
         of_rows: dict[int, list[Fraction]] = {}
@@ -285,8 +333,8 @@ def _old_rows(model: OptimalTreeClassifier, before: Any) -> RowFingerprints:
 
 def _new_rows(
     model: OptimalTreeClassifier, X: Any, y: Any, sample_weight: npt.ArrayLike | None
-) -> tuple[RowFingerprints, Fraction]:
-    """The fingerprints of new rows, and what the old tree costs on them."""
+) -> tuple[RowFingerprints, BoolArray]:
+    """The fingerprints of new rows, and which of those with a weight the old tree gets wrong."""
     X, y = features_and_labels(X, y)
     reader = model
     if any(column.kind is Kind.ORDERED for column in model.schema_.columns):
@@ -303,13 +351,17 @@ def _new_rows(
         real[known] = row_weights(model.class_weight, real[known], model.classes_, codes[known])
     labels = np.where(known, codes, -1)
     new = RowFingerprints._of(model, columns, labels, real)
-    wrong = exact_sum(real[evaluate.predict(model.model_, columns) != codes])
-    price = (share_of(model.alpha) or Fraction(0)) * new.total
-    return new, wrong + price * (model.model_.n_leaves - 1)
+    return new, (evaluate.predict(model.model_, columns) != codes)[real > 0]
 
 
-def _bound_of_fit(model: OptimalTreeClassifier) -> Fraction:
-    """The proved bound of the fit; an objective that is optimal may have been rounded up."""
+def _bound_of_fit(model: OptimalTreeClassifier, price: Fraction, read: _Read) -> Fraction:
+    """The proved bound of the fit, less what the weights were read higher; an optimal objective may be rounded up."""
     bound = model.lower_bound_
-    exact = bound == round(bound) or model.status_ is not Status.OPTIMAL
-    return Fraction(bound if exact else math.nextafter(bound, -math.inf))
+    if model.status_ is not Status.OPTIMAL or bound == round(bound):
+        return Fraction(bound) - read.higher
+    leaves = price * read.weight_of(read.old) * (model.model_.n_leaves - 1)
+    exact = round((Fraction(bound) - leaves) / read.unit) * read.unit + leaves
+    step = Fraction(math.ulp(bound))
+    if read.higher == 0 and read.unit > 4 * step and abs(exact - Fraction(bound)) <= step:
+        return exact  # there is one sum of weights that is shown so
+    return Fraction(math.nextafter(bound, -math.inf)) - read.higher

@@ -29,6 +29,7 @@ from proofwood.problem.class_limits import LimitedClasses
 from proofwood.problem.diagram import LARGEST_SUM
 from proofwood.problem.objectives import TreeCost, decimal
 from proofwood.problem.tree import TreeProblem
+from proofwood.questions.rows import rows_of_fit
 from proofwood.result import Limits, ProgressEvent, Result, Stats, Status
 
 
@@ -94,15 +95,13 @@ class Fairest:
         groups = sensitive_values(X, column, sensitive_features)
         if groups is None:
             raise ValueError(f"{asked!r} compares groups: pass the group of each row as sensitive_features")
-        rows = model._read_again(X, y, sample_weight)
+        rows = rows_of_fit(model, X, y, sample_weight)
         require_errors(model, rows, "fairest")
         asker = copy(model)
         asker.constraints = (asked,)
         posed = asker._problem(rows)
         problem = posed.problem
         require_exact(problem.cost.exact, asked)
-        if model.recount(X, y, sample_weight) != model.objective_:
-            raise ValueError("X, y and sample_weight are not those of the fit: the tree has another objective on them")
         target = LimitedClasses(problem.codes, problem.n_classes)
         posed = replace(posed, problem=replace(problem, target=target))
         forms = _forms(

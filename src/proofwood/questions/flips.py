@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from proofwood import arguments
 from proofwood.data.kinds import Kind
+from proofwood.data.views import Limit
 from proofwood.engines.interrupts import raise_ended
 from proofwood.engines.run import Clock
 from proofwood.engines.trees import solve
@@ -177,7 +178,7 @@ class _Fit:
         raise_ended(result.stats.stopped_by)
         assert result.model is not None
         least = Fraction(result.lower_bound) + paid
-        found, _ = self.model._finished(self.posed.lifted(result.model), rows)
+        found, _ = self.model._finished(self._posed_for(x, code).lifted(result.model), rows)
         found = refresh(found, *self._rows)
         if int(predict(found, x[np.newaxis])[0]) == code and (again := self.posed.counted.real_cost(found)) <= cost:
             start, cost = found, again
@@ -195,7 +196,7 @@ class _Fit:
         """The problem with the row forced, its rows, and what the row costs in the fit's problem if it obeys."""
         problem, given = self.posed.problem, self.given
         codes, weights, paid = problem.codes.copy(), problem.weights.copy(), Fraction(0)
-        values, columns, kept = problem.X, self.posed.X, problem.kept
+        columns, kept = self.posed.X, problem.kept
         same = self._same(x)
         if same.size:  # a row of training: leaves keep their numbers of rows
             at = int(same[0])
@@ -207,13 +208,24 @@ class _Fit:
         else:
             self._require_readable(x)
             codes, weights = np.append(codes, code), np.append(weights, weight)
-            values = np.vstack([values, self.posed.views.values(x[np.newaxis])])
             columns = np.vstack([columns, x])
             kept = np.append(kept, kept.size)
+        values = self._posed_for(x, code).views.values(columns)
         cost = replace(problem.cost, total=int(weights.sum()))
         target = Classes(codes, problem.n_classes)
         forced = replace(problem, X=values, target=target, weights=weights, cost=cost, max_gap=0, kept=kept)
         return forced, replace(given, columns=columns, weights=weights.astype(np.float64), class_codes=codes), paid
+
+    def _posed_for(self, x: FloatArray, code: int) -> PosedTree:
+        """The problem with views that permit the same tests if a row is forced to a class.
+
+        For one test and two classes, the order of levels by the share of a class suffices, and is no limit. The levels
+        of the forced row then have the greatest share of its class.
+        """
+        views = self.posed.views
+        if self.model.max_depth != 1 or self.given.n_classes != 2 or Limit.ORDERED in views.limits:
+            return self.posed
+        return replace(self.posed, views=views.at_the_end(x, last=code == 1))
 
     def _same(self, x: FloatArray) -> IntArray:
         """The places of this row among those of training."""
