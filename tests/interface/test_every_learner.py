@@ -11,6 +11,7 @@ from typing import Any
 
 import joblib
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
@@ -216,3 +217,21 @@ def test_clones_forget_the_fit_and_folds_are_fitted_in_processes(iris, name):
     with pytest.raises(NotFittedError):
         fresh.predict(iris[0])
     assert cross_val_score(fresh, *iris, cv=3, n_jobs=2 if name == "tree" else None).min() > 0.6
+
+
+@pytest.mark.filterwarnings("ignore::proofwood.DataWarning")
+@pytest.mark.parametrize("name", QUICK)
+def test_a_fit_that_fails_leaves_the_model_and_its_columns_as_they_were(name):
+    random = np.random.default_rng(0)
+    table = pd.DataFrame({"colour": random.choice(["blue", "green", "red"], 120), "size": random.random(120)})
+    y = np.where(table.colour == "blue", "yes", "no")
+    model = of(name).fit(table, y)
+    before, predictions = dict(vars(model)), model.predict(table)
+    other = table.assign(colour=random.choice(["amber", "blue", "green", "red"], 120))[["size", "colour"]]
+    with pytest.raises(ValueError, match="negative"):
+        model.fit(other, y, sample_weight=-np.ones(120))
+    with pytest.raises(ValueError, match="120 rows"):
+        model.fit(other, y[:-1])
+    assert vars(model).keys() == before.keys()
+    assert all(vars(model)[kept] is value for kept, value in before.items())
+    np.testing.assert_array_equal(model.predict(table), predictions)

@@ -22,7 +22,9 @@ from proofwood import (
     load,
     near_optimal_trees,
 )
+from proofwood.engines.trees.near import NearTrees
 from proofwood.near_optimal import NearOptimalTrees, near_optimal_trees_of
+from proofwood.result import Limits
 from tests.interrupts import interrupted
 from tests.tables import constant_beside_gaps
 
@@ -404,3 +406,41 @@ def test_new_rows_keep_their_places_beside_a_column_that_is_left_out_and_one_wit
     new = pd.DataFrame([[0, 40, -9, 7], [1, 40, -9, 7], [1, 13, 4, 7], [0, 7, -9, 7]], columns=X.columns)
     decided = np.array([tree.predict(new) for tree in near])
     assert near.decisions(new).tolist() == [[bool((column == k).any()) for k in (0, 1)] for column in decided.T]
+
+
+class _Stopped(NearOptimalTrees):
+    """A set whose count was stopped: the trees are some of all."""
+
+    exact = property(lambda self: False)  # type: ignore[assignment]
+
+
+def test_of_a_stopped_count_nothing_is_said_of_trees_that_are_not_counted(near: NearOptimalTrees) -> None:
+    part = _Stopped(near._source, near._best, near._budget)
+    with pytest.warns(OptimalityWarning, match="shares are those of the trees that are counted"):
+        shares = part.importance()
+    assert dict(shares) == dict(near.importance())
+    assert not shares.exact
+    with pytest.warns(OptimalityWarning, match="a tree that is not counted may cost less"):
+        assert part.first(lambda tree: True).number == 0  # type: ignore[union-attr]
+    with pytest.raises(LookupError, match=r"of at least .* trees: raise the time_limit of the set"):
+        part.first(lambda tree: False)
+    assert near.first(lambda tree: False) is None
+
+
+def test_a_count_without_a_tree_is_no_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = load_iris(return_X_y=True)
+    of = NearTrees.of
+    monkeypatch.setattr(NearTrees, "of", lambda *given, **more: of(*given, **{**more, "limits": Limits(0.0)}))
+    with pytest.raises(TimeoutError, match=r"no tree was counted within .* the best one costs"):
+        near_optimal_trees(X, y, max_depth=2, slack=1)
+
+
+def test_one_column_and_a_number_of_trees_are_asked_for(near: NearOptimalTrees) -> None:
+    for columns in ([near.columns[0], near.columns[1]], []):
+        with pytest.raises(ValueError, match="expected the name or the index of one column"):
+            near.without(columns)
+    for most in (None, -5, 1.5):
+        with pytest.raises(ValueError, match="expected a number of trees to look at"):
+            near.distinct(most)  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="expected a number of trees to look at"):
+            near.first(lambda tree: True, most=most)  # type: ignore[arg-type]

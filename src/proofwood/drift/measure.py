@@ -75,7 +75,7 @@ def measured(model: Any, X: Any, y: Any, asked: Asked) -> dict[str, Any]:
     codes = None if y is None or of_numbers else _codes(model, y, rows.count)
     targets = model._new_targets(y, rows.count, "y_new") if y is not None and of_numbers else None
     words = Words(table, model._names())
-    weighted = not np.array_equal(table.weight.sum(axis=1), table.rows)
+    weighted = model._has_weights
     columns: list[ColumnDrift] = []
     of_columns: list[Finding] = []
     of_errors: list[Finding] = []

@@ -334,6 +334,7 @@ class ProvedLearner(FittedModel, Generic[Rows]):
         model, to_low = self._finished(result.model, rows)
         self._keep(replace(result, model=model, scope=self._scope(problem, result)), model)
         self._tested = tested_columns(model, columns_counted(rows), self.schema_.columns)
+        self._weighted = rows.weights is not None and bool(np.any((rows.weights != 0) & (rows.weights != 1)))
         self._low_weight = None if model.is_tree else to_low
 
     def _finished(self, found: NodeTable, rows: Rows) -> tuple[NodeTable, FloatArray]:

@@ -91,7 +91,7 @@ class FittedClassifier(ClassifierMixin, FittedModel):  # type: ignore[misc] # sc
         self.classes_ = answers
 
     def _fit_text(self) -> str:
-        return reporting.errors_text(self.model_)
+        return reporting.errors_text(self.model_, weighted=self._has_weights)
 
     def _model_notes(self) -> list[Hint]:
         return model_hints(self.model_, self.classes_.tolist(), self.get_params(deep=False))

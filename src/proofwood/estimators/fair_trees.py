@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
 import numpy.typing as npt
 
 from proofwood.data.frames import is_frame
@@ -15,7 +16,7 @@ from proofwood.estimators.monotone import has_directions
 from proofwood.estimators.tree_learner import SETS_OF_HELD_LEAVES, PosedTree
 from proofwood.language import gettext, marked, number
 from proofwood.model.evaluate import predict
-from proofwood.model.node_table import NodeTable
+from proofwood.model.node_table import FloatArray, NodeTable
 from proofwood.printable import shown
 from proofwood.problem.class_limits import FairClasses
 from proofwood.problem.diagram import LARGEST_SUM
@@ -50,13 +51,10 @@ def tree_constraints(given: Any) -> tuple[tuple[FairnessConstraint, ...], str | 
     return tuple(listed), named[0] if named else None
 
 
-def few_levels(schema: Schema) -> bool:
-    """Whether all sets of levels can be columns of their own, so that all trees can be looked at."""
-    return all(
-        len(schema.columns[j].levels) + bool(schema.columns[j].missing) <= SETS_OF_HELD_LEAVES
-        for j in schema.nominal
-        if j not in schema.left_out
-    )
+def few_levels(schema: Schema, X: FloatArray) -> bool:
+    """Whether all sets of levels in ``X`` can be columns of their own, so that all trees can be looked at."""
+    tested = [j for j in schema.nominal if j not in schema.left_out]
+    return all(np.unique(X[:, j]).size <= SETS_OF_HELD_LEAVES for j in tested)  # missing values are one more
 
 
 def sensitive_values(X: Any, column: str | None, sensitive_features: Any) -> Any:

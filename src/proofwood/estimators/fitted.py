@@ -24,7 +24,7 @@ from proofwood.estimators.input import new_rows
 from proofwood.estimators.like_sklearn import LikeSklearn
 from proofwood.estimators.model_hints import reading_hints
 from proofwood.estimators.saved_schema import hints_of, hints_to_save, schema_of, schema_to_save, target_of
-from proofwood.estimators.tested_columns import TestedColumn, tested_of, tested_to_save
+from proofwood.estimators.tested_columns import TestedColumn, tested_of, tested_to_save, weighted_of
 from proofwood.estimators.validation import Validation
 from proofwood.hints import Hint
 from proofwood.jobs import this_run
@@ -62,6 +62,7 @@ class FittedModel(LikeSklearn, Exporting, BaseEstimator):  # type: ignore[misc] 
     unseen: str  # a parameter of every learner
 
     _tested: Mapping[int, TestedColumn] = MappingProxyType({})  # empty if the model comes from a file without them
+    _weighted: bool | None = None  # whether rows had weights other than 1; None from a file that does not say
     _proved_in = ""  # the run of the fit, see :func:`proofwood.jobs.this_run`; pickles of earlier versions have none
     _several_targets = False  # whether a row has several targets
     _dashed = False  # whether pictures draw the edges of tests that hold (0-edges) dashed
@@ -149,6 +150,8 @@ class FittedModel(LikeSklearn, Exporting, BaseEstimator):  # type: ignore[misc] 
             more["validation"] = self.validation_.to_dict()
         if self.target_name_ is not None:
             more["target"] = self.target_name_
+        if self._weighted is not None:
+            more["weighted"] = self._weighted
         more |= tested_to_save(self._tested)
         return {**schema_to_save(self.schema_), **hints_to_save(self.hints_), **more, **edges}
 
@@ -158,9 +161,17 @@ class FittedModel(LikeSklearn, Exporting, BaseEstimator):  # type: ignore[misc] 
         self.hints_ = hints_of(saved)
         self.target_name_ = target_of(saved)
         self._tested = tested_of(saved, self.n_features_in_)
+        self._weighted = weighted_of(saved)
         self.validation_ = Validation.from_dict(saved["validation"]) if "validation" in saved else None
         if "low_weight" in saved:
             self._low_weight = np.array(saved["low_weight"], dtype=np.float64)
+
+    @property
+    def _has_weights(self) -> bool:
+        """Whether training rows had weights other than 1."""
+        if self._weighted is not None:
+            return self._weighted
+        return not np.array_equal(self.model_.weight.sum(axis=1), self.model_.rows)
 
     @property
     def categories_(self) -> dict[int, Column]:

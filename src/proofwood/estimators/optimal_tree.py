@@ -297,7 +297,7 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
             return
         by_depth = {
             "criterion": self._ratio is not None,
-            "monotonic_cst": self.monotonic_cst is not None,
+            "monotonic_cst": has_directions(self.monotonic_cst),
             "constraints": bool(tree_constraints(self.constraints)[0]),
         }
         for name in (name for name, given in by_depth.items() if given):
@@ -327,7 +327,9 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
         return as_ratio(self.criterion, self.beta, self.pos_label)
 
     def _tests_sets(self, given: ClassRows) -> bool:
-        if tree_constraints(self.constraints)[0] and (few_levels(self.schema_) or (self.max_depth or 0) <= 1):
+        if tree_constraints(self.constraints)[0] and (
+            few_levels(self.schema_, given.columns) or (self.max_depth or 0) <= 1
+        ):
             return False  # all sets as columns; the order of levels by their shares does not suffice under limits
         by_errors = self.criterion not in SHARES and (given.costs is None or given.costs.factors is not None)
         return by_errors and super()._tests_sets(given)

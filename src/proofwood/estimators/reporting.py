@@ -169,7 +169,7 @@ def model_line(model: NodeTable, size: str, fit: str) -> str:
     return f"{kind % {'depth': model.depth}}, {size}, {fit}"
 
 
-def errors_text(model: NodeTable) -> str:
+def errors_text(model: NodeTable, *, weighted: bool) -> str:
     """The training errors of a model of classes, in words."""
     ends = model.feature == LEAF
     total = float(model.weight[ends].sum())
@@ -177,7 +177,7 @@ def errors_text(model: NodeTable) -> str:
     others[np.arange(others.shape[0]), model.label[ends]] = 0.0
     wrong = float(others.sum())
     rows = int(model.rows[ends].sum())
-    if np.array_equal(model.weight.sum(axis=1), model.rows):
+    if not weighted:
         share = ngettext(
             "%(n_wrong)s of %(n)s training row wrong",
             "%(n_wrong)s of %(n)s training rows wrong",

@@ -146,6 +146,8 @@ Raises
 ------
 ValueError
     On parameters or data that cannot be used; the message says what to do.
+TimeoutError
+    If the time limit ends before there is a problem to search, while rows are prepared.
 """,
     "Warns": """\
 Warns

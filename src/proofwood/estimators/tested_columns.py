@@ -78,6 +78,14 @@ def tested_to_save(tested: Mapping[int, TestedColumn]) -> dict[str, Any]:
     return {"tested": {str(j): column.to_dict() for j, column in tested.items()}} if tested else {}
 
 
+def weighted_of(saved: Mapping[str, Any]) -> bool | None:
+    """Whether training rows had weights other than 1; None for a file of a version that did not keep it."""
+    weighted = saved.get("weighted")
+    if weighted is not None and not isinstance(weighted, bool):
+        raise ValueError(f"weighted is {weighted!r}, expected true or false")
+    return weighted
+
+
 def tested_of(saved: Mapping[str, Any], n_columns: int) -> dict[int, TestedColumn]:
     """What :func:`tested_to_save` wrote; empty for a file of a version that did not keep it."""
     found = {}

@@ -227,6 +227,7 @@ class NearOptimalTrees:
             If none of the first ``most`` trees has it, or of those that were looked at within ``time_limit``, or of
             those that are counted if the set is not exact, and there are more.
         """
+        _require_number(most)
         clock = _Clock(self._seconds(time_limit))
         for tree in self:
             if tree.number >= most or clock.is_over:
@@ -255,6 +256,7 @@ class NearOptimalTrees:
 
     def distinct_of(self, most: int = MOST_TRIED, time_limit: float | None = _OWN) -> tuple[int, int]:
         """The number of different predictions as :meth:`distinct` has it, and among how many trees."""
+        _require_number(most)
         clock = _Clock(self._seconds(time_limit))
         seen: set[int] = set()
         start, size, wanted = 0, 1, min(most, self.count)
@@ -279,7 +281,9 @@ class NearOptimalTrees:
     def _column_of(self, column: Any) -> int:
         names = [str(name) for name in getattr(self.optimum, "feature_names_in_", ())]
         n_columns = self._posed.views.n_columns
-        j = columns_of([column] if np.isscalar(column) else column, n_columns, names, "column")[0]
+        if not np.isscalar(column):
+            raise ValueError(f"column={column!r}: expected the name or the index of one column")
+        j = columns_of([column], n_columns, names, "column")[0]
         if j in self._source.places:
             return j
         raise ValueError(f"column {column!r} was left out: no tree tests it")
@@ -456,6 +460,11 @@ class NearOptimalTrees:
         The pair of axes.
         """
         return drawn(self, ax)
+
+
+def _require_number(most: Any) -> None:
+    if not is_integer(most) or most < 0:
+        raise ValueError(f"most={most!r}: expected a number of trees to look at, from 0")
 
 
 class _Clock:

@@ -96,8 +96,8 @@ class RowFingerprints:
         same = known.all() and weights.size == table.n_classes and np.allclose(weights, table.weight[0], 1e-9, 0.0)
         if not same or self.labels.size != int(table.rows[0]):
             raise ValueError(
-                f"before holds the fingerprints of other rows: {self.labels.size:,} of the weights {weights.tolist()} by "
-                f"class, and this tree learned from {int(table.rows[0]):,} of {table.weight[0].tolist()}: pass what "
+                f"before holds the fingerprints of other rows: {self.labels.size:,} of the weights {weights.tolist()} "
+                f"by class, and this tree learned from {int(table.rows[0]):,} of {table.weight[0].tolist()}: pass what "
                 "tree.fingerprints(X, y) gave for this fit"
             )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, replace
-from decimal import ROUND_FLOOR
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
 from typing import Any
 
@@ -53,8 +53,8 @@ class Flip:
     status : "optimal" if ``cost`` is proved to be the least, else "feasible"
     share : ``cost`` as a share of the total weight of the training rows
     unit : unit of the objective, such as "errors"
-    scope : what limits the trees, in words, as in ``result_.scope``; of a new row also the columns that the fit left
-        out because of their values, since a test of such a column may tell this row from all others
+    scope : what limits the trees, in words, as in ``result_.scope``, and the columns that the fit left out because of
+        their values: a test of such a column may tell a new row from all others
     tree : the tree that decides otherwise
     """
 
@@ -105,23 +105,31 @@ class Flip:
         return tuple(fit.flip(place, row, clock.part(asked.shape[0] - place)) for place, row in enumerate(asked))
 
     def __str__(self) -> str:
+        cost = number(figure(abs(self.cost)))
         told = {
             "row": self.row,
             "decision": printable(str(self.decision)),
             "other": printable(str(self.other)),
-            "cost": number(figure(self.cost)),
+            "cost": gettext("%(n)s more", n=cost) if self.cost >= 0 else gettext("%(n)s less", n=cost),
             "unit": gettext(self.unit),
-            "share": number(f"{100 * self.share:.3g}"),
+            "share": number(f"{100 * abs(self.share):.3g}"),
             "tests": tests_in_words(self.scope),
         }
         if self.status is Status.OPTIMAL:
             return gettext(
-                "row %(row)s, %(decision)s: a tree that says %(other)s costs %(cost)s more (%(unit)s; %(share)s %% of "
-                "the weight), and none costs less%(tests)s",
+                "row %(row)s, %(decision)s: a tree that says %(other)s costs %(cost)s (%(unit)s; %(share)s %% of the "
+                "weight), and none costs less%(tests)s",
+                **told,
+            )
+        if self.lower_bound < 0:
+            return gettext(
+                "row %(row)s, %(decision)s: a tree that says %(other)s costs %(cost)s (%(unit)s; %(share)s %% of the "
+                "weight), and every such tree at most %(bound)s less%(tests)s",
+                bound=number(figure(-self.lower_bound, ROUND_CEILING)),
                 **told,
             )
         return gettext(
-            "row %(row)s, %(decision)s: a tree that says %(other)s costs %(cost)s more (%(unit)s; %(share)s %% of the "
+            "row %(row)s, %(decision)s: a tree that says %(other)s costs %(cost)s (%(unit)s; %(share)s %% of the "
             "weight), and every such tree at least %(bound)s more%(tests)s",
             bound=number(figure(self.lower_bound, ROUND_FLOOR)),
             **told,
@@ -158,7 +166,7 @@ class _Fit:
             status=Status.OPTIMAL if bound == more else Status.FEASIBLE,
             share=float(more / self.posed.problem.cost.real_total),
             unit=self.model.result_.unit,
-            scope=self._scope_for(x),
+            scope=(*self.model.result_.scope, *left_out(self.model)),
             tree=self._as_model(cost.table, cost.cost),
         )
 
@@ -231,11 +239,6 @@ class _Fit:
         """The places of this row among those of training."""
         columns = self.posed.X
         return np.flatnonzero(((columns == x) | (np.isnan(columns) & np.isnan(x))).all(axis=1))
-
-    def _scope_for(self, x: FloatArray) -> tuple[str, ...]:
-        """What limits the trees that are asked about a row."""
-        fitted = self.model.result_.scope
-        return fitted if self._same(x).size else (*fitted, *left_out(self.model))
 
     def _require_readable(self, x: FloatArray) -> None:
         """Raise ValueError unless the trees of the fit say where a new row goes."""

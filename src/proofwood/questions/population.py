@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -146,7 +147,7 @@ def require_conditions(model: OptimalTreeClassifier) -> None:
             "the objective counts no wrong rows: fit with criterion='errors', without costs",
         ),
         (
-            model.class_weight is not None or not np.array_equal(table.weight.sum(axis=1), table.rows),
+            model.class_weight is not None or model._has_weights,
             "rows have weights: fit without sample_weight and class_weight, on rows as they were drawn",
         ),
         (
@@ -164,7 +165,8 @@ def require_conditions(model: OptimalTreeClassifier) -> None:
         (
             bool(model.result_.scope),
             "which tests were considered depends on the rows that were drawn "
-            f"({'; '.join(model.result_.scope)}): set min_samples_level=1, or group levels before the fit",
+            f"({'; '.join(model.result_.scope)}): group levels before the fit, or give them an order by a category; "
+            "those that are pooled for their number of rows stay apart with min_samples_level=1",
         ),
         (
             is_integer(model.bands),
@@ -219,7 +221,7 @@ def trees_of_depth(depth: int | None) -> str:
 
 
 def _missed(confidence: float) -> float:
-    if isinstance(confidence, (bool, str)) or not 0.5 <= confidence < 1:
+    if isinstance(confidence, bool) or not isinstance(confidence, Real) or not 0.5 <= confidence < 1:
         raise ValueError(f"confidence={confidence!r}: expected a probability from 0.5 to less than 1, such as 0.95")
     return 1.0 - float(confidence)
 

@@ -198,7 +198,7 @@ def of_classes(
         "answers": "classes",
         "says": _named(words),
         "of_few": gettext("shares of so few say little"),
-        "headline": errors.headline(table, seen, fresh, model.validation_),
+        "headline": errors.headline(table, seen, fresh, model.validation_, weighted=model._has_weights),
         "common": words.class_name(int(np.argmax(table.weight[0]))),
         "classes": _class_figures(model, words, fresh, seen, order),
         "words_of": names,

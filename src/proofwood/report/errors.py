@@ -66,7 +66,7 @@ class CountedRows:
 
 
 def headline(
-    table: NodeTable, seen: CountedRows, fresh: CountedRows | None, validation: Validation | None
+    table: NodeTable, seen: CountedRows, fresh: CountedRows | None, validation: Validation | None, *, weighted: bool
 ) -> list[dict[str, Any]]:
     """How often the model is wrong on new rows, where there are any, and in training, beside the baseline."""
     common = int(np.argmax(table.weight[0]))
@@ -76,7 +76,7 @@ def headline(
     elif validation is not None and validation.score == "accuracy":
         found.append(_held_out(validation, int(table.rows[0])))
     found.append(_share_wrong(gettext("Training rows"), seen, common, fresh=False))
-    if not math.isclose(float(table.weight[0].sum()), float(table.rows[0])):
+    if weighted:
         found[-1]["said"] += "; " + gettext("each row counts once here, whatever its weight")
     most = max(max(one["baseline"], *(one["interval"] or (one["share"],))) for one in found)
     top = min(1.0, math.ceil(26 * most) / 20) or 1.0

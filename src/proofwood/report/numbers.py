@@ -102,7 +102,7 @@ def headline(model: Any, seen: NumberedRows, fresh: NumberedRows | None) -> list
     elif model.validation_ is not None and model.validation_.numbers is not None:
         found.append(_held_out(model.validation_))
     found.append(_error(gettext("Training rows"), seen, mean, fresh=False))
-    if not math.isclose(float(table.weight[0].sum()), float(table.rows[0])):
+    if model._has_weights:
         found[-1]["said"] += "; " + gettext("each row counts once here, whatever its weight")
     top = 1.05 * max(max(one["baseline"], *(one["interval"] or (one["share"],))) for one in found) or 1.0
     for one in found:

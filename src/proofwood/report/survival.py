@@ -112,7 +112,7 @@ def headline(model: Any, seen: TimedRows, fresh: TimedRows | None) -> list[dict[
     elif model.validation_ is not None and model.validation_.times is not None:
         found.append(_held_out(model.validation_))
     found.append(_order(gettext("Training rows"), seen, fresh=False))
-    if not math.isclose(float(seen.table.weight[0].sum()), float(seen.table.rows[0])):
+    if model._has_weights:
         found[-1]["said"] += "; " + gettext("each row counts once here, whatever its weight")
     for one in found:
         known = math.isfinite(one["share"])

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
@@ -140,3 +141,15 @@ def test_the_command_line_limits_rates(tmp_path: Path) -> None:
     assert "trees that meet DemographicParity(ratio=0.9)" in told
     assert "penalty is for diagrams" in failed(*call, "--demographic-parity", "sex:0.9:1")
     assert "worst ratio" in worked(*call, "--demographic-parity", "sex:0.9", "--cv", "3")
+
+
+def test_categories_that_do_not_occur_are_no_levels() -> None:
+    levels, y = list("eeeecdbee"), [0, 0, 1, 1, 0, 0, 0, 1, 0]
+    found = []
+    for categories in ("bcde", "abcdefg"):
+        X = pd.DataFrame({"c": pd.Categorical(levels, categories=list(categories))})
+        tree = OptimalTreeClassifier(2, alpha=0.01, constraints=DemographicParity(ratio=0.8))
+        tree.fit(X, y, sensitive_features=list("pqqpqqpqp"))
+        found.append((tree.objective_, tree.lower_bound_, str(tree.status_)))
+    assert found[0] == found[1]
+    assert found[0][2] == "optimal"

@@ -207,3 +207,9 @@ def test_the_command_line_takes_an_order(tmp_path: Path) -> None:
     assert "never goes from paid to default with rising income" in told
     for wrong, said in (("income", "such as income=1"), ("income=2", "such as income=1"), ("pay=1", "pay")):
         assert said in failed("fit", data, "--target", "outcome", "--monotonic", wrong)
+
+
+def test_columns_without_a_direction_are_free_at_every_depth() -> None:
+    X, y = np.arange(12.0).reshape(6, 2), [0, 1, 1, 0, 1, 1]
+    free = OptimalTreeClassifier(None, alpha=0.1).fit(X, y)
+    assert OptimalTreeClassifier(None, alpha=0.1, monotonic_cst=[0, 0]).fit(X, y).objective_ == free.objective_

@@ -191,3 +191,26 @@ def test_one_class_is_a_leaf() -> None:
         path = optimal_tree_path(X, np.zeros(160), max_depth=2)
     assert [tree.objective for tree in path] == [0, 0, 0, 0]
     assert path.at(alpha=0.1).get_n_leaves() == 1
+
+
+@pytest.mark.parametrize("tiny", [1e-300, 1e-20])
+def test_no_price_is_named_where_the_cost_of_a_leaf_is_not_known(tiny: float) -> None:
+    """The costs of rows of such weights have the bound 0, and every price would have seemed to be proved."""
+    X = np.array([[0.407], [0.919], [0.159], [0.995], [0.413], [0.183]])
+    weights = [1, tiny, 1, tiny, tiny, tiny]
+    path = optimal_tree_path(X, [0, 1, 0, 0, 1, 0], max_depth=3, criterion="gini", sample_weight=weights)
+    named = [tree.alphas for tree in path if tree.alphas is not None]
+    assert sum(high - low for low, high in named) <= 1
+    for tree in path:
+        assert tree.alphas is None or tree.status is not Status.FEASIBLE
+
+
+def test_a_stopped_path_names_no_price_of_what_is_not_proved() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(3000, 12)), rng.integers(0, 2, 3000)
+    with pytest.warns(OptimalityWarning):
+        path = optimal_tree_path(X, y, max_depth=4, criterion="log_loss", time_limit=0.01)
+    open_ = [tree for tree in path if tree.status is Status.FEASIBLE]
+    assert open_
+    assert all(tree.alphas is None for tree in open_)
+    assert all("best for alpha" not in line for line in path.summary().splitlines() if "at least" in line)

@@ -126,3 +126,29 @@ def test_what_cannot_be_carried_is_said(fitted: Any) -> None:
     ):
         with pytest.raises(ValueError, match=message):
             OptimalTreeClassifier(1, **given).fit(X, y).carry_over(X, y, before=(X, y))
+
+
+def test_fingerprints_of_another_fit_are_refused(fitted: Any) -> None:
+    X, y, tree = fitted
+    part = OptimalTreeClassifier(1).fit(X[:20], y[:20])
+    for before in (part.fingerprints(X[:20], y[:20]), part.fingerprints(X[:20], y[:20], np.ones(20))):
+        with pytest.raises(ValueError, match="before holds the fingerprints of other rows: 20 of the weights"):
+            tree.carry_over(X, y, before=before)
+    other = OptimalTreeClassifier(1).fit(X, 1 - y)
+    with pytest.raises(ValueError, match="fingerprints of other rows"):
+        tree.carry_over(X, y, before=other.fingerprints(X, 1 - y))
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"alpha": 0.013}, {"class_weight": {0: 1, 1: 3}}, {"max_depth": None, "alpha": 0.03}]
+)
+def test_decimal_weights_are_read_as_the_fit_reads_them(options: dict[str, Any]) -> None:
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X, y, weights = rng.integers(0, 6, (40, 2)).astype(float), rng.integers(0, 2, 40), rng.integers(1, 9, 40) / 10
+        tree = OptimalTreeClassifier(**{"max_depth": 2, **options}).fit(X, y, weights)
+        same = tree.carry_over(X, y, weights, before=(X, y, weights))
+        assert (same.status, same.objective, same.gap) == (Status.OPTIMAL, tree.objective_, 0)
+        fewer = tree.carry_over(X[:-4], y[:-4], weights[:-4], before=(X, y, weights))
+        again = OptimalTreeClassifier(**{"max_depth": 2, **options}).fit(X[:-4], y[:-4], weights[:-4])
+        assert fewer.lower_bound <= again.objective_ <= fewer.objective

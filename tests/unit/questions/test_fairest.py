@@ -200,3 +200,14 @@ def test_what_cannot_be_asked_is_told() -> None:
     with pytest.raises(ValueError, match="criterion"):
         OptimalTreeClassifier(max_depth=1, criterion="gini").fit(X, y).fairest(parity, X, y)
     assert isinstance(tree.fairest(parity, X, y), Fairest)
+
+
+def test_the_rows_are_those_of_the_fit_at_every_node() -> None:
+    rng = np.random.default_rng(1)
+    X, groups = rng.integers(0, 8, (60, 2)).astype(float), rng.integers(0, 2, 60)
+    y = (X[:, 0] > 3) ^ (rng.random(60) < 0.15)
+    tree = OptimalTreeClassifier(1).fit(X, y)
+    other = tree.predict(X[:35])
+    other[: int(tree.objective_)] ^= True  # as many errors on other rows
+    with pytest.raises(ValueError, match="are not those of the fit: rows in all are 35, and were 60"):
+        tree.fairest(DemographicParity(), X[:35], other, sensitive_features=groups[:35])

@@ -82,7 +82,7 @@ def test_a_time_limit_leaves_a_bound() -> None:
     (flip,) = tree.flip_cost(X[:1], X, y, time_limit=0.05)
     assert flip.status is Status.FEASIBLE
     assert 100 - tree.objective_ <= flip.lower_bound < flip.cost
-    assert "and every such tree at least -" in str(flip)
+    assert f"and every such tree at most {-flip.lower_bound:,.0f} less" in str(flip)
 
 
 def test_several_classes_weights_and_a_loaded_tree(tmp_path: Any) -> None:
@@ -144,3 +144,42 @@ def test_questions_about_all_trees_need_a_search_of_all(fitted: Any, limit: str)
     ):
         with pytest.raises(ValueError, match=f"searched among those that {limit} permits"):
             ask()
+
+
+def test_a_stump_over_many_levels_has_the_sets_that_the_forced_row_needs() -> None:
+    """The order of levels by the share of a class suffices for the fit, and not once a row is forced."""
+    rng = np.random.default_rng(0)
+    town = rng.integers(0, 70, 400)
+    y = (rng.random(400) < rng.random(70)[town]).astype(int)
+    X = pd.DataFrame({"town": [f"t{k:02d}" for k in town]})
+    tree = OptimalTreeClassifier(1, min_samples_level=1, categorical_features=["town"]).fit(X, y)
+    counts = np.zeros((70, 2), dtype=int)
+    np.add.at(counts, (town, y), 1)
+    for row, flip in zip(town[:12], tree.flip_cost(X[:12], X, y), strict=True):
+        now = int(np.argmax(counts[row]))  # each level may be on either side
+        assert flip.decision == now or counts[row, 0] == counts[row, 1]
+        others = counts.min(axis=1).sum() - counts[row].min()
+        assert flip.cost == others + counts[row, flip.decision] - tree.objective_
+        assert flip.status is Status.OPTIMAL
+        assert flip.scope == ()
+
+
+@pytest.mark.filterwarnings("ignore::proofwood.DataWarning")
+def test_columns_that_were_left_out_and_pooled_levels_are_named() -> None:
+    X = pd.DataFrame({"same": [0] * 6, "b": [1, 1, 1, 4, 5, 6]})
+    y = [0, 0, 0, 1, 1, 1]
+    tree = OptimalTreeClassifier(2).fit(X, y)
+    (flip,) = tree.flip_cost(X[:1].assign(same=7), X, y)
+    assert flip.scope == ("no test of 'same', which the fit left out",)
+    assert str(flip).endswith("and none costs less for these tests (no test of 'same', which the fit left out)")
+    town = pd.DataFrame({"town": [*"aabbccddee" * 12, *"fgh"]})
+    few = OptimalTreeClassifier(2, min_samples_level=3).fit(town, [0, 1, 1] * 41)
+    assert "levels under 3 rows pooled in town" in str(few.flip_cost(town[:1], town, [0, 1, 1] * 41)[0])
+
+
+def test_a_column_of_truth_values_holds_no_other() -> None:
+    X = pd.DataFrame({"paid": [False] * 3 + [True] * 4})
+    tree = OptimalTreeClassifier(2).fit(X, [0, 0, 0, 1, 1, 1, 0])
+    for value in (-0.5, 0.5, 2.0):
+        with pytest.raises(ValueError, match="in column 'paid', which holds only False and True"):
+            tree.flip_cost(pd.DataFrame({"paid": [value]}), X, [0, 0, 0, 1, 1, 1, 0])

@@ -129,7 +129,7 @@ def test_the_scope_and_the_size_must_not_follow_the_rows(drawn: Any) -> None:
 def test_parameters_that_cannot_be_used(drawn: Any) -> None:
     X, y, X_test, y_test = drawn
     tree = OptimalTreeClassifier(1).fit(X, y)
-    for confidence in (0.3, 1, 95, True, "0.95"):
+    for confidence in (0.3, 1, 95, True, "0.95", None):
         with pytest.raises(ValueError, match="expected a probability"):
             tree.population_bound(confidence)
     with pytest.raises(ValueError, match="pass rival"):
@@ -138,3 +138,16 @@ def test_parameters_that_cannot_be_used(drawn: Any) -> None:
         tree.population_bound(rival=tree)
     with pytest.raises(ValueError, match="gets every test row wrong"):
         tree.population_bound(rival=tree, X_test=X_test, y_test=y_test.astype(str))
+
+
+def test_weights_that_sum_to_the_number_of_rows_are_weights(drawn: Any, tmp_path: Any) -> None:
+    y = np.array([0] * 90 + [1] * 10)
+    X = np.zeros((100, 1))
+    weights = np.where(y == 1, 5.0, 5 / 9)  # as for balanced classes: 50 and 50
+    tree = OptimalTreeClassifier(1).fit(X, y, weights)
+    tree.save(tmp_path / "tree.json")
+    for model in (tree, load(tmp_path / "tree.json")):
+        with pytest.raises(NoBound, match="rows have weights"):
+            model.population_bound()
+        assert "weight 50 of 100 wrong" in model.summary()
+    assert OptimalTreeClassifier(1).fit(X, y, np.ones(100)).population_bound().errors == 10
