@@ -43,7 +43,7 @@ LOSSES = 3
 
 
 class WorkersLostError(RuntimeError):
-    """Workers died again and again, most often because memory ran out."""
+    """Workers died again and again, most often because memory ran out, or there are none."""
 
 
 class Executor(Protocol):
@@ -65,7 +65,7 @@ class Executor(Protocol):
         Raises
         ------
         WorkersLostError
-            If workers are lost again and again without finishing an item.
+            If workers are lost again and again without finishing an item, or a cluster has none.
         """
         ...
 
@@ -195,7 +195,12 @@ class DaskExecutor:
                 arrived.add(future)
 
         try:
-            sent = client.scatter(shared, broadcast=True, hash=False)
+            try:
+                sent = client.scatter(shared, broadcast=True, hash=False)
+            except TimeoutError as error:
+                raise WorkersLostError("the cluster has no workers") from error
+            except OSError as error:  # a worker died while it was sent
+                raise _LostError from error
             send()
             for future in arrived:
                 index = futures.pop(future)

@@ -14,7 +14,7 @@ from joblib import parallel_config
 import proofwood.engines.trees.cluster as module
 from proofwood import OptimalPolicyTree, OptimalTreeClassifier, OptimalTreeRegressor
 from proofwood.engines.trees.cluster import _Part, parts_of
-from proofwood.parallel.executors import SerialExecutor, WorkersLostError, active_cluster
+from proofwood.parallel.executors import DaskExecutor, SerialExecutor, WorkersLostError, active_cluster
 
 
 class InParts(SerialExecutor):
@@ -49,7 +49,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> InParts:
     return _use(InParts(), monkeypatch)
 
 
-def _use(executor: InParts, monkeypatch: pytest.MonkeyPatch) -> InParts:
+def _use(executor: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(module, "active_cluster", lambda: executor)
     monkeypatch.setattr(module, "HEAD", 0.002)
     monkeypatch.setattr(module, "HEAD_PER_VALUE", 0.0)
@@ -170,6 +170,22 @@ def test_without_workers_the_search_goes_on_here(monkeypatch: pytest.MonkeyPatch
     here = alone(OptimalTreeClassifier(max_depth=4), X, y, monkeypatch=monkeypatch)
     with pytest.warns(RuntimeWarning, match="goes on on this machine: workers died"):
         there = OptimalTreeClassifier(max_depth=4).fit(X, y)
+    assert same(here, there)
+
+
+@pytest.mark.needs("distributed")
+def test_on_a_cluster_whose_workers_have_gone_the_search_goes_on_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    import distributed
+
+    X, y = table(7, 500)
+    here = alone(OptimalTreeClassifier(max_depth=4), X, y, monkeypatch=monkeypatch)
+    with (
+        distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster,
+        distributed.Client(cluster, timeout=2) as client,
+    ):
+        _use(DaskExecutor(client=client, ahead=0), monkeypatch)
+        with pytest.warns(RuntimeWarning, match="goes on on this machine: the cluster has no workers"):
+            there = OptimalTreeClassifier(max_depth=4).fit(X, y)
     assert same(here, there)
 
 

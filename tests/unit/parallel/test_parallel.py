@@ -17,6 +17,7 @@ import pytest
 
 from proofwood.parallel.checkpoint import Checkpoint, read_lines
 from proofwood.parallel.executors import (
+    DaskExecutor,
     JoblibExecutor,
     SerialExecutor,
     WorkersLostError,
@@ -76,6 +77,43 @@ def test_work_of_a_lost_process_begins_again(tmp_path: Path, caplog: pytest.LogC
 def test_processes_that_always_die_are_an_error() -> None:
     with pytest.raises(WorkersLostError, match="memory"):
         list(JoblibExecutor(2).run(die, None, [1, 2]))
+
+
+@pytest.mark.needs("distributed")
+def test_a_cluster_without_workers_is_an_error() -> None:
+    import distributed
+
+    with (
+        distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster,
+        distributed.Client(cluster, timeout=2) as client,
+        pytest.raises(WorkersLostError, match="has no workers"),
+    ):
+        list(DaskExecutor(client=client).run(add, 100, [5]))
+
+
+@pytest.mark.parametrize("times", [1, 9])
+@pytest.mark.needs("distributed")
+def test_workers_that_die_while_data_are_sent_are_lost(times: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    import distributed
+
+    with (
+        distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        sent, failures = client.scatter, [distributed.comm.CommClosedError("closed")] * times
+
+        def scatter(*args: Any, **kwargs: Any) -> Any:
+            if failures:
+                raise failures.pop()
+            return sent(*args, **kwargs)
+
+        monkeypatch.setattr(client, "scatter", scatter)
+        run = DaskExecutor(client=client).run(add, 100, [5])
+        if times == 1:
+            assert list(run) == [(0, 105)]
+        else:
+            with pytest.raises(WorkersLostError, match="4 times in a row"):
+                list(run)
 
 
 def test_names_and_numbers_of_executors_are_checked() -> None:

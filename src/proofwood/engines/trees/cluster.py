@@ -105,7 +105,7 @@ def spread(
     Warns
     -----
     RuntimeWarning
-        If workers are lost again and again; the search then goes on here.
+        If workers are lost again and again, or there are none; the search then goes on here.
     """
     clock = Clock(limits)
     memory = _Memory(recorded)

@@ -145,7 +145,7 @@ def explain_rows(
     DataError
         If the rows do not fit the model; MisreadError if it predicts another class for a row than proofwood does.
     WorkersLostError
-        If workers die again and again.
+        If workers die again and again, or a cluster has none. What ``path`` holds by then is kept.
     """
     arguments.choice(kind, "kind", KINDS)
     if isinstance(explainer.model.outcome, Within):
