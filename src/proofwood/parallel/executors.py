@@ -11,12 +11,15 @@ give each item what earlier results have shown.
 from __future__ import annotations
 
 import logging
+import math
 import os
 import pickle
 import tempfile
+import threading
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -40,10 +43,12 @@ EXECUTORS = ("serial", "joblib", "dask")
 """Names that :func:`make_executor` accepts."""
 LOSSES = 3
 """How many times in a row workers may be lost without a result in between."""
+GRACE = 2.0
+"""Seconds after the end of a run in which items that are at work may still end."""
 
 
 class WorkersLostError(RuntimeError):
-    """Workers died again and again, most often because memory ran out, or there are none."""
+    """Workers died again and again, most often because memory ran out, or there are none, or they do not answer."""
 
 
 class Executor(Protocol):
@@ -155,13 +160,23 @@ class DaskExecutor:
         return 0 if self.client is None else sum(self.client.ncores().values())
 
     def run(
-        self, work: Callable[[Shared, Item], Done], shared: Shared, items: Sequence[Item]
+        self,
+        work: Callable[[Shared, Item], Done],
+        shared: Shared,
+        items: Sequence[Item],
+        *,
+        seconds: float | None = None,
     ) -> Generator[tuple[int, Done], None, None]:
-        """Yield the index and result of each item, see :class:`Executor`."""
+        """Yield the index and result of each item, see :class:`Executor`.
+
+        After ``seconds``, no more items are sent, and the run ends with those that are at work. If these take more than
+        ``GRACE`` seconds more, it raises WorkersLostError.
+        """
+        until = math.inf if seconds is None else time.monotonic() + seconds
         if not items:
             return
         if self.client is not None:
-            yield from self._on(self.client, work, shared, items)
+            yield from self._on(self.client, work, shared, items, until)
             return
         n_jobs = jobs_of(self.n_jobs, "process")
         with (
@@ -170,25 +185,35 @@ class DaskExecutor:
             ) as cluster,
             self._distributed.Client(cluster) as client,
         ):
-            yield from self._on(client, work, shared, items)
+            yield from self._on(client, work, shared, items, until)
 
     def _on(
-        self, client: Any, work: Callable[[Shared, Item], Done], shared: Shared, items: Sequence[Item]
+        self, client: Any, work: Callable[[Shared, Item], Done], shared: Shared, items: Sequence[Item], until: float
     ) -> Generator[tuple[int, Done], None, None]:
-        yield from _until_done(lambda left: self._pass(client, work, shared, items, left), items)
+        yield from _until_done(lambda left: self._pass(client, work, shared, items, left, until), items, until)
 
     def _pass(
-        self, client: Any, work: Callable[[Shared, Item], Done], shared: Shared, items: Sequence[Item], left: list[int]
+        self,
+        client: Any,
+        work: Callable[[Shared, Item], Done],
+        shared: Shared,
+        items: Sequence[Item],
+        left: list[int],
+        until: float,
     ) -> Generator[tuple[int, Done], None, None]:
         from concurrent.futures import CancelledError
 
+        def patience() -> float | None:
+            seconds = until + GRACE - time.monotonic()
+            return None if seconds > threading.TIMEOUT_MAX else max(0.0, seconds)
+
         futures: dict[Any, int] = {}
         waiting, seen = deque(left), len(items)
-        arrived = self._distributed.as_completed()
+        arrived = self._distributed.as_completed(timeout=patience())
 
         def send() -> None:
             room = max(1, (1 + self._ahead) * sum(client.ncores().values()))
-            while waiting and len(futures) < room:
+            while waiting and len(futures) < room and time.monotonic() < until:
                 index = waiting.popleft()
                 future = client.submit(work, sent, items[index], pure=False)
                 futures[future] = index
@@ -196,16 +221,21 @@ class DaskExecutor:
 
         try:
             try:
-                sent = client.scatter(shared, broadcast=True, hash=False)
+                sent = client.sync(client.scatter, shared, broadcast=True, hash=False, callback_timeout=patience())
             except TimeoutError as error:
-                raise WorkersLostError("the cluster has no workers") from error
+                raise WorkersLostError("the cluster has no workers, or they do not answer") from error
             except OSError as error:  # a worker died while it was sent
                 raise _LostError from error
             send()
-            for future in arrived:
+            while futures:
+                with _answering():
+                    future = next(arrived)
                 index = futures.pop(future)
                 try:
-                    done = future.result()
+                    if future.status == "error":
+                        future.result()  # raises what ``work`` raised
+                    with _answering():
+                        done = future.result(timeout=patience())
                 finally:
                     future.release()
                 yield index, done
@@ -245,13 +275,22 @@ class _LostError(Exception):
     """Workers were lost; the results so far are valid."""
 
 
+@contextmanager
+def _answering() -> Generator[None, None, None]:
+    """Wait for a worker until a timeout."""
+    try:
+        yield
+    except TimeoutError as error:
+        raise WorkersLostError("workers do not answer") from error
+
+
 def _until_done(
-    run: Callable[[list[int]], Generator[tuple[int, Done], None, None]], items: Sequence[Any]
+    run: Callable[[list[int]], Generator[tuple[int, Done], None, None]], items: Sequence[Any], until: float = math.inf
 ) -> Generator[tuple[int, Done], None, None]:
-    """Run all items, and repeat those whose worker was lost."""
+    """Run all items, and repeat those whose worker was lost, ``until`` this time of ``time.monotonic()``."""
     finished: set[int] = set()
     losses = 0
-    while left := [index for index in range(len(items)) if index not in finished]:
+    while (left := [index for index in range(len(items)) if index not in finished]) and time.monotonic() < until:
         try:
             with closing(run(left)) as results:
                 for index, done in results:

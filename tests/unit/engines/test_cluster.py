@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +16,7 @@ from joblib import parallel_config
 import proofwood.engines.trees.cluster as module
 from proofwood import OptimalPolicyTree, OptimalTreeClassifier, OptimalTreeRegressor
 from proofwood.engines.trees.cluster import _Part, parts_of
+from proofwood.parallel import executors
 from proofwood.parallel.executors import DaskExecutor, SerialExecutor, WorkersLostError, active_cluster
 
 
@@ -25,7 +28,7 @@ class InParts(SerialExecutor):
     def __init__(self) -> None:
         self.tasks: list[Any] = []
 
-    def run(self, work: Any, shared: Any, items: Any) -> Iterator[Any]:
+    def run(self, work: Any, shared: Any, items: Any, *, seconds: float | None = None) -> Iterator[Any]:
         def counted(search: Any, task: Any) -> Any:
             self.tasks.append(task)
             return work(search, task)
@@ -36,11 +39,18 @@ class InParts(SerialExecutor):
 class Lost(InParts):
     """Loses its workers after some tasks."""
 
-    def run(self, work: Any, shared: Any, items: Any) -> Iterator[Any]:
+    def run(self, work: Any, shared: Any, items: Any, *, seconds: float | None = None) -> Iterator[Any]:
         for number, answer in enumerate(super().run(work, shared, items)):
             if number == 5:
                 raise WorkersLostError("workers died")
             yield answer
+
+
+ENDED = threading.Event()
+
+
+def no_answer(search: Any, task: Any) -> None:
+    ENDED.wait(60)
 
 
 @pytest.fixture
@@ -187,6 +197,33 @@ def test_on_a_cluster_whose_workers_have_gone_the_search_goes_on_here(monkeypatc
         with pytest.warns(RuntimeWarning, match="goes on on this machine: the cluster has no workers"):
             there = OptimalTreeClassifier(max_depth=4).fit(X, y)
     assert same(here, there)
+
+
+@pytest.mark.needs("distributed")
+def test_a_search_ends_with_its_time_if_workers_do_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    import distributed
+
+    X, y = table(5, 600)
+    here = alone(OptimalTreeClassifier(max_depth=4), X, y, monkeypatch=monkeypatch)
+    monkeypatch.setattr(executors, "GRACE", 0.2)
+    monkeypatch.setattr(module, "search_part", no_answer)
+    ENDED.clear()
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        _use(DaskExecutor(client=client, ahead=0), monkeypatch)
+        begin = time.monotonic()
+        try:
+            with pytest.warns() as warned:
+                there = OptimalTreeClassifier(max_depth=4, time_limit=3).fit(X, y)
+        finally:
+            ENDED.set()
+    assert time.monotonic() - begin < 30
+    told = [str(one.message) for one in warned]
+    assert any("what workers found last is not used: workers do not answer" in text for text in told)
+    assert there.result_.stats.stopped_by == "time_limit"
+    assert there.lower_bound_ <= here.objective_ <= there.objective_
 
 
 def test_parts_cover_every_cut_once() -> None:

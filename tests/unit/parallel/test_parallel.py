@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from proofwood.parallel import executors
 from proofwood.parallel.checkpoint import Checkpoint, read_lines
 from proofwood.parallel.executors import (
     DaskExecutor,
@@ -47,6 +48,29 @@ def die_once(shared: str, item: int) -> int:
 def die(shared: None, item: int) -> int:
     os.kill(os.getpid(), signal.SIGKILL)
     return item
+
+
+class FreezesWhenSent:
+    """A result that stops its process when it is sent."""
+
+    def __reduce__(self) -> Any:
+        os.kill(os.getpid(), signal.SIGSTOP)
+        return FreezesWhenSent, ()
+
+
+def freeze(when: str, item: int) -> Any:
+    if item == 1 and when == "work":
+        os.kill(os.getpid(), signal.SIGSTOP)
+    return FreezesWhenSent() if item == 1 and when == "result" else item
+
+
+def nap(seconds: float, item: int) -> int:
+    time.sleep(seconds)
+    return item
+
+
+def late(shared: None, item: int) -> int:
+    raise TimeoutError("an error of the work")
 
 
 # ---------------------------------------------------------------------------------------------------------- executors
@@ -114,6 +138,52 @@ def test_workers_that_die_while_data_are_sent_are_lost(times: int, monkeypatch: 
         else:
             with pytest.raises(WorkersLostError, match="4 times in a row"):
                 list(run)
+
+
+@pytest.mark.needs("distributed")
+def test_the_time_of_a_run_on_a_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    import distributed
+
+    monkeypatch.setattr(executors, "GRACE", 60.0)
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        executor = DaskExecutor(client=client, ahead=0)
+        done = list(executor.run(nap, 0.05, range(1000), seconds=1.0))
+        assert done == [(index, index) for index in range(len(done))]  # those at work ended, and no others began
+        assert len(done) <= 21
+        assert list(executor.run(nap, 0.0, range(3), seconds=0.0)) == []
+        assert len(list(executor.run(nap, 0.0, range(3), seconds=1e300))) == 3
+        with pytest.raises(TimeoutError, match="an error of the work"):
+            list(executor.run(late, None, [1], seconds=600.0))
+
+
+@pytest.mark.slow
+@pytest.mark.needs("distributed")
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGSTOP")
+def test_a_run_does_not_wait_for_a_worker_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    import distributed
+
+    monkeypatch.setattr(executors, "GRACE", 1.0)
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        process = next(iter(client.run(os.getpid).values()))
+        for when in ("work", "result", "scatter"):
+            if when == "scatter":
+                os.kill(process, signal.SIGSTOP)
+            done: list[int] = []
+            begin = time.monotonic()
+            run = DaskExecutor(client=client, ahead=0).run(freeze, when, [0, 1, 2], seconds=3.0)
+            try:
+                with pytest.raises(WorkersLostError, match="do not answer"):
+                    done.extend(index for index, _ in run)
+                assert time.monotonic() - begin < 30
+            finally:
+                os.kill(process, signal.SIGCONT)
+            assert done == ([] if when == "scatter" else [0])
 
 
 def test_names_and_numbers_of_executors_are_checked() -> None:

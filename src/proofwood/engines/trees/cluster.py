@@ -105,7 +105,8 @@ def spread(
     Warns
     -----
     RuntimeWarning
-        If workers are lost again and again, or there are none; the search then goes on here.
+        If workers are lost again and again, or there are none; the search then goes on here. If workers do not answer
+        when the time is up; the search then ends without their answers.
     """
     clock = Clock(limits)
     memory = _Memory(recorded)
@@ -127,6 +128,9 @@ def spread(
     except ENDED as error:
         return run.answer(code_of(error))
     except WorkersLostError as error:
+        if clock.over:
+            warnings.warn(f"what workers found last is not used: {error}", RuntimeWarning, stacklevel=2)
+            return run.answer(TIME)
         warnings.warn(f"the search goes on on this machine: {error}", RuntimeWarning, stacklevel=2)
         memory.keep(run.proved())
         return search.run(clock.seconds_left, report, memory.arguments)
@@ -305,7 +309,8 @@ class _SpreadSearch:
             parts.append(_Part(()))
         todo = _Depth(self, depth, parts)
         self._depths.append(todo)
-        with closing(self._cluster.run(search_part, self._search, todo)) as answers:
+        seconds = self._clock.seconds_left
+        with closing(self._cluster.run(search_part, self._search, todo, seconds=seconds)) as answers:
             for index, answer in answers:
                 self._take(todo, todo.taken(index), answer)
         if not todo.still_open:
