@@ -15,6 +15,7 @@ from joblib import parallel_config
 
 import proofwood.engines.trees.cluster as module
 from proofwood import OptimalPolicyTree, OptimalTreeClassifier, OptimalTreeRegressor
+from proofwood.engines.interrupts import MEMORY
 from proofwood.engines.trees.cluster import _Part, parts_of
 from proofwood.parallel import executors
 from proofwood.parallel.executors import DaskExecutor, SerialExecutor, WorkersLostError, active_cluster
@@ -44,6 +45,15 @@ class Lost(InParts):
             if number == 5:
                 raise WorkersLostError("workers died")
             yield answer
+
+
+class Full(InParts):
+    """Workers that reach their memory limit after some tasks."""
+
+    def run(self, work: Any, shared: Any, items: Any, *, seconds: float | None = None) -> Iterator[Any]:
+        for number, (index, answer) in enumerate(super().run(work, shared, items)):
+            assert number < 50, "tasks are sent to workers without memory again and again"
+            yield index, answer if number < 5 or answer is None else {**answer, "stopped": MEMORY}
 
 
 ENDED = threading.Event()
@@ -181,6 +191,16 @@ def test_without_workers_the_search_goes_on_here(monkeypatch: pytest.MonkeyPatch
     with pytest.warns(RuntimeWarning, match="goes on on this machine: workers died"):
         there = OptimalTreeClassifier(max_depth=4).fit(X, y)
     assert same(here, there)
+
+
+def test_a_worker_without_memory_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    _use(Full(), monkeypatch)
+    X, y = table(7, 500)
+    here = alone(OptimalTreeClassifier(max_depth=4), X, y, monkeypatch=monkeypatch)
+    with pytest.warns(match="stopped by the memory limit"):
+        there = OptimalTreeClassifier(max_depth=4).fit(X, y)
+    assert there.result_.stats.stopped_by == "memory_limit"
+    assert there.lower_bound_ <= here.objective_ <= there.objective_
 
 
 @pytest.mark.needs("distributed")

@@ -23,9 +23,10 @@ from typing import Any
 import numpy as np
 
 from proofwood import _native
-from proofwood.engines.interrupts import ENDED, TIME, answer_of, code_of
+from proofwood.engines.interrupts import ENDED, MEMORY, TIME, answer_of, code_of
 from proofwood.engines.recorded import Recorded
 from proofwood.engines.run import Clock
+from proofwood.memory import MemoryLimitError
 from proofwood.model.node_table import FloatArray, IntArray
 from proofwood.parallel.executors import DaskExecutor, WorkersLostError, active_cluster
 from proofwood.result import Limits
@@ -346,20 +347,22 @@ class _SpreadSearch:
 
     def _take(self, todo: _Depth, part: _Part, answer: Answer | None) -> None:
         """Take the answer of a task: its tree, its bound, and what is left of the part."""
-        done = part.lower >= self._limit(todo.depth)
+        done, full = part.lower >= self._limit(todo.depth), False
         if answer is not None:
             self._counters["cluster_tasks"] += 1
-            done = answer["stopped"] == 0
+            done, full = answer["stopped"] == 0, answer["stopped"] == MEMORY
             if answer["upper"] is not None:
                 self._keep(todo, part, answer)
         if done:
             todo.closed.append(part)
-        elif self._clock.over:
+        elif self._clock.over or full:
             todo.left.append(part)
         else:
             part = part.again(learned=bool(answer and answer["upper"] is not None and answer["proved"]["splits"]))
             todo.add([part] if todo.waiting >= self._cluster.threads else part.halves())
         self._tell(todo)
+        if full:  # more time would not help: the search ends, as on one machine
+            raise MemoryLimitError("a worker stopped because it reached its memory limit")
 
     def _keep(self, todo: _Depth, part: _Part, answer: Answer) -> None:
         part.lower, part.relaxed = max(part.lower, answer["lower"]), max(part.relaxed, answer["relaxed"])
