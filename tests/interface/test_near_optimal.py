@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,9 @@ from proofwood import (
 from proofwood.engines.trees.near import NearTrees
 from proofwood.near_optimal import NearOptimalTrees, near_optimal_trees_of
 from proofwood.result import Limits
+from proofwood.engines.trees import solve
+from proofwood.near_optimal import NearOptimalTrees, near_optimal_trees_of, posed
+from proofwood.result import Result
 from tests.interrupts import interrupted
 from tests.tables import constant_beside_gaps
 
@@ -369,6 +373,28 @@ def test_ctrl_c_loses_nothing(large: NearOptimalTrees) -> None:
     assert all(part[name] <= whole[name] <= part.at_most[name] for name in whole)
     assert fresh[0].objective == large[0].objective
     assert fresh.importance() == whole
+
+
+@pytest.mark.parametrize("search", ["best", "depth less"])
+def test_ctrl_c_before_the_count_is_raised(
+    search: str, table: tuple[pd.DataFrame, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one that comes as the search ends, so that its answer is proved."""
+
+    def ended(result: Result) -> Result:
+        return replace(result, stats=replace(result.stats, stopped_by="interrupt"))
+
+    def counted(*_: object, **__: object) -> None:
+        pytest.fail("the count began after Ctrl-C")
+
+    if search == "best":
+        whole = OptimalTreeClassifier._search
+        monkeypatch.setattr(OptimalTreeClassifier, "_search", lambda *given: ended(whole(*given)))
+    else:
+        monkeypatch.setattr(posed, "solve", lambda *given, **more: ended(solve(*given, **more)))
+    monkeypatch.setattr(posed.NearTrees, "of", counted)
+    with pytest.raises(KeyboardInterrupt):
+        near_optimal_trees(*table, max_depth=2, slack=2)
 
 
 def test_limits() -> None:

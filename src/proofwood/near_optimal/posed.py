@@ -99,6 +99,8 @@ def near_optimal_trees(
         If the best tree is not proved within the time limit: without it there is no slack to measure.
     OverflowError
         If more than 2**128 trees are within the slack.
+    KeyboardInterrupt
+        At Ctrl-C before the first tree is counted.
 
     Warns
     -----
@@ -195,8 +197,8 @@ def _check_proof(learner: OptimalTreeClassifier, problem: TreeProblem) -> None:
             "trees are counted where weights and the price of a leaf are exact: round sample_weight, class_weight or "
             "alpha to fewer digits"
         )
+    raise_ended(learner.result_.stats.stopped_by)
     if learner.result_.status is not Status.OPTIMAL:
-        raise_ended(learner.result_.stats.stopped_by)
         raise TimeoutError(
             f"the best tree was not proved within {parameter('time_limit', learner.time_limit)}: it costs from "
             f"{learner.lower_bound_:g} to {learner.objective_:g}. Raise the limit, or take a smaller max_depth"
@@ -204,7 +206,7 @@ def _check_proof(learner: OptimalTreeClassifier, problem: TreeProblem) -> None:
 
 
 def _warn_of_much(problem: TreeProblem, best: int, budget: int, limits: Limits) -> None:
-    """Warn where the slack pays for a leaf more, or for a depth less."""
+    """Warn where the slack pays for a leaf more, or for a depth less. Ctrl-C is raised: no tree is counted yet."""
     cost = problem.cost
     slack = budget - best
     if problem.depth == 0 or slack == 0:
@@ -213,6 +215,7 @@ def _warn_of_much(problem: TreeProblem, best: int, budget: int, limits: Limits) 
     if 0 < cost.leaf_price <= slack:
         reasons.append("pays for one more leaf")
     shallow = solve(replace(problem, max_depth=problem.depth - 1, max_gap=0), limits=limits)
+    raise_ended(shallow.stats.stopped_by)
     if shallow.model is not None and problem.integer_cost(shallow.model) <= budget:
         reasons.append(f"reaches the best tree of depth {problem.depth - 1}")
     if not reasons:
