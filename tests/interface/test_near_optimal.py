@@ -27,8 +27,9 @@ from proofwood.engines.trees.near import NearTrees
 from proofwood.near_optimal import NearOptimalTrees, near_optimal_trees_of
 from proofwood.result import Limits
 from proofwood.engines.trees import solve
-from proofwood.near_optimal import NearOptimalTrees, near_optimal_trees_of, posed
-from proofwood.result import Result
+from proofwood.near_optimal import NearOptimalTrees, near_optimal_trees_of, posed, trees
+from proofwood.problem.tree import TreeProblem
+from proofwood.result import Limits, Result, Status
 from tests.interrupts import interrupted
 from tests.tables import constant_beside_gaps
 
@@ -359,7 +360,8 @@ def test_questions_stop_with_what_is_known(large: NearOptimalTrees) -> None:
     with pytest.warns(OptimalityWarning, match="is not proved"):
         used = large.always_used(time_limit=0.0)
     assert set(used) <= set(large.always_used())  # proved by the first bounds, or open
-    answer = large.without(0, time_limit=0.0)
+    with pytest.warns(OptimalityWarning, match=r"time_limit\): without 0: "):
+        answer = large.without(0, time_limit=0.0)
     assert not answer.possible  # proved by the first bounds, or open
     assert answer.least_slack <= large.without(0, time_limit=None).slack <= answer.slack
 
@@ -373,6 +375,41 @@ def test_ctrl_c_loses_nothing(large: NearOptimalTrees) -> None:
     assert all(part[name] <= whole[name] <= part.at_most[name] for name in whole)
     assert fresh[0].objective == large[0].objective
     assert fresh.importance() == whole
+
+
+def test_after_ctrl_c_no_further_column_is_searched(near: NearOptimalTrees, monkeypatch: pytest.MonkeyPatch) -> None:
+    used, asked = near.always_used(), []
+
+    def ended(problem: TreeProblem, **_: Any) -> Result:
+        """As if Ctrl-C came when nothing was proved, but in the search of the first column."""
+        asked.append(problem)
+        if len(asked) % 2:
+            return solve(problem)
+        result = solve(problem, limits=Limits(0.0))
+        stats = replace(result.stats, stopped_by="interrupt")
+        return replace(result, lower_bound=0.0, status=Status.FEASIBLE, stats=stats)
+
+    tested = near[0].columns
+    assert len(tested) == 3
+    monkeypatch.setattr(trees, "solve", ended)
+    with pytest.warns(OptimalityWarning, match="interrupt.*is not proved"):
+        found, open_ = near.used_by_all()
+    assert len(asked) == 2
+    assert found == tuple(name for name in tested[:1] if name in used)
+    assert open_ == tested[1:]
+    with pytest.warns(OptimalityWarning, match="interrupt.*is not proved"):
+        assert near.always_used() == found
+    assert len(asked) == 4
+    asked.append(None)
+    with pytest.warns(OptimalityWarning, match=r"interrupt\): without mean radius: not known"):
+        assert near.without("mean radius").possible is None
+
+    def pressed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(near._found), "read", pressed)
+    with pytest.warns(OptimalityWarning, match="interrupt.*is not proved"):
+        assert near.used_by_all() == ((), near.columns)
 
 
 @pytest.mark.parametrize("search", ["best", "depth less"])

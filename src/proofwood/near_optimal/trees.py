@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from sklearn.utils.validation import _num_samples
 
 from proofwood.arguments import is_integer, seconds
 from proofwood.data.schema import columns_of
+from proofwood.engines.interrupts import ends_all
 from proofwood.engines.trees import solve
 from proofwood.engines.trees.near import ColumnUse, PossibleClasses
 from proofwood.exceptions import OptimalityWarning
@@ -266,8 +268,9 @@ class NearOptimalTrees:
                 seen.update(self._found.prints(list(numbers), clock.left))
                 start, size = numbers.stop, min(2 * size, _LARGEST_PART)
         except (TimeoutError, KeyboardInterrupt) as error:
+            cause = "interrupt" if isinstance(error, KeyboardInterrupt) else "time_limit"
             _warn_of_part(
-                error, f"there are at least {len(seen):,} different predictions, those of the first {start:,} trees"
+                cause, f"there are at least {len(seen):,} different predictions, those of the first {start:,} trees"
             )
         return len(seen), start
 
@@ -294,13 +297,20 @@ class NearOptimalTrees:
         Parameters
         ----------
         column : name or index of the column
-        time_limit : seconds; by default those of the set. If they are over, ``possible`` may be None
+        time_limit : seconds; by default those of the set. If they are over, or Ctrl-C ends the search, ``possible`` may
+            be None, and a warning says what is known
         """
-        j = self._column_of(column)
+        answer, stopped_by = self._asked_without(self._column_of(column), self._seconds(time_limit))
+        if stopped_by is not None:
+            _warn_of_part(stopped_by, str(answer))
+        return answer
+
+    def _asked_without(self, j: int, time_limit: float | None) -> tuple[WithoutColumn, str | None]:
+        """The answer for the column of this index, and what stopped its search, if something did."""
         problem = self._posed.problem
         own = np.array([view.column == j for view in self._posed.views.views])
         other = replace(problem, X=np.where(own, 0.0, problem.X))  # a column of one value has no test
-        result = solve(other, limits=Limits(seconds=self._seconds(time_limit)))
+        result = solve(other, limits=Limits(seconds=time_limit))
         assert result.model is not None
         upper = other.integer_cost(result.model)
         proved = result.status is Status.OPTIMAL
@@ -309,20 +319,21 @@ class NearOptimalTrees:
         best = self._source.real(self._best)
         needed, least = float(self._source.real(upper) - best), max(0.0, float(lower - best))
         name = self._source.named([j])[0]
-        return WithoutColumn(name, possible, needed, least, self._source.fitted(result))
+        return WithoutColumn(name, possible, needed, least, self._source.fitted(result)), result.stats.stopped_by
 
     def always_used(self, time_limit: float | None = _OWN) -> tuple[Any, ...]:
         """The columns that every tree of the set tests, proved by a search without each of them.
 
         Parameters
         ----------
-        time_limit : seconds for all searches; by default those of the set. If they are over, the answer has the columns
-            that are proved, and a warning names those that are not known
+        time_limit : seconds for all searches; by default those of the set. If they are over, or at Ctrl-C, the answer
+            has the columns that are proved, and a warning names those that are not known
         """
-        found, open_ = self.used_by_all(time_limit)
-        if open_:
-            names = ", ".join(map(str, open_))
-            _warn(f"whether every tree tests {names} is not proved, which needs longer: raise time_limit")
+        found, open_, stopped_by = self._used(time_limit)
+        if ends_all(stopped_by):
+            _warn_of_part(stopped_by, _open_columns(open_))
+        elif open_:
+            _warn(f"{_open_columns(open_)}, which needs longer: raise time_limit")
         return found
 
     def used_by_all(self, time_limit: float | None = _OWN) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -330,21 +341,30 @@ class NearOptimalTrees:
 
         Parameters
         ----------
-        time_limit : seconds for all searches; by default those of the set
+        time_limit : seconds for all searches; by default those of the set. At Ctrl-C, no further column is searched,
+            and a warning says so
         """
+        found, open_, stopped_by = self._used(time_limit)
+        if ends_all(stopped_by):
+            _warn_of_part(stopped_by, _open_columns(open_))
+        return found, open_
+
+    def _used(self, time_limit: float | None) -> tuple[tuple[Any, ...], tuple[Any, ...], str | None]:
+        """The columns that every tree tests, those of which it is open, and what stopped the last search."""
         clock = _Clock(self._seconds(time_limit))
-        found, open_ = [], []
+        columns, possible, stopped_by = self._source.places, dict[int, bool | None](), None
         try:
-            columns = self._source.tested(self[0].tests)  # one that the first tree does without is not always used
-        except TimeoutError:
-            columns = self._source.places
-        for j in columns:
-            answer = self.without(j, clock.left)
-            if answer.possible is None:
-                open_.append(answer.column)
-            elif not answer.possible:
-                found.append(answer.column)
-        return tuple(found), tuple(open_)
+            with suppress(TimeoutError):
+                columns = self._source.tested(self[0].tests)  # one that the first tree does without is not always used
+            for j in columns:
+                answer, stopped_by = self._asked_without(j, clock.left)
+                possible[j] = answer.possible
+                if ends_all(stopped_by):
+                    break
+        except KeyboardInterrupt:
+            stopped_by = "interrupt"
+        found, open_ = ([j for j in columns if possible.get(j) is told] for told in (False, None))
+        return self._source.named(found), self._source.named(open_), stopped_by
 
     def importance(self, time_limit: float | None = _OWN) -> ColumnShares:
         """The share of the trees that test each column, counted over the whole set; the most frequent first.
@@ -486,9 +506,14 @@ def _warn(text: str) -> None:
     warnings.warn(text, OptimalityWarning, stacklevel=3)
 
 
-def _warn_of_part(error: BaseException, known: str) -> None:
-    cause = "interrupt" if isinstance(error, KeyboardInterrupt) else "time_limit"
+def _warn_of_part(cause: str | None, known: str) -> None:
     warnings.warn(f"stopped at a limit ({cause}): {known}", OptimalityWarning, stacklevel=3)
+
+
+def _open_columns(columns: tuple[Any, ...]) -> str:
+    if not columns:
+        return "of each column it is proved whether every tree tests it"
+    return f"whether every tree tests {', '.join(map(str, columns))} is not proved"
 
 
 def _below(count: int, random: Any) -> int:
