@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -11,6 +12,9 @@ import pandas as pd
 import pytest
 
 from proofwood import DemographicParity, EqualizedOdds, EqualOpportunity, MaxSplits, OptimalTreeClassifier
+from proofwood.engines.trees import fair
+from proofwood.engines.trees.solve import TreeBound, bound
+from proofwood.problem.tree import TreeProblem
 from proofwood.questions.fairest import Fairest
 
 
@@ -174,6 +178,23 @@ def test_at_a_limit_the_answer_is_no_less_fair_than_the_tree_that_was_asked() ->
     found = tree.fairest(EqualOpportunity(), X, y, sensitive_features=groups, slack=2, time_limit=1e-5)
     assert (found.difference, found.before, found.status) == (0, 0, "optimal")
     assert found.tree.recount(X, y) == tree.objective_
+
+
+@pytest.mark.parametrize("cause", ["interrupt", "memory_limit"])
+def test_what_stops_the_first_search_ends_the_question(cause: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = people()
+    tree = OptimalTreeClassifier(max_depth=2, drop=["sex"], min_samples_level=1).fit(X, y)
+    searches = []
+
+    def stopped(problem: TreeProblem, **given: Any) -> TreeBound:
+        searches.append(problem)
+        return replace(bound(problem, **given), lower=0, stopped_by=cause)
+
+    monkeypatch.setattr(fair, "bound", stopped)
+    found = tree.fairest(DemographicParity("sex"), X, y, slack=4)  # by levels of the town: no tree to begin with
+    assert len(searches) == 1
+    assert (found.stopped_by, found.status) == (cause, "feasible")
+    assert 0 == found.lower_bound < found.difference <= found.before
 
 
 def test_what_cannot_be_asked_is_told() -> None:

@@ -518,8 +518,9 @@ def least_sum(
     try:
         if start is None:
             trees.search(last)
+            stopped = trees.stopped
         shares: list[Fraction] | None = _first_shares(min(trees.known), scales)
-        while shares is not None and trees.n_searches < MOST_SEARCHES:
+        while shares is not None and not stopped and trees.n_searches < MOST_SEARCHES:
             prices = Prices(of_cost, tuple(share * scale for share, scale in zip(shares, scales, strict=True)))
             lower = max(lower, trees.search(prices) - of_cost * most)
             stopped = trees.stopped
