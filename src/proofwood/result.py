@@ -312,6 +312,11 @@ def unproved(result: Result, why: str, seconds: float | None = None) -> Result:
     )
 
 
+def first_stop(*stops: str | None) -> str | None:
+    """The ``stopped_by`` of searches that followed each other: "interrupt" if one had it, else that of the first."""
+    return "interrupt" if "interrupt" in stops else next((stop for stop in stops if stop is not None), None)
+
+
 def bounded_by(relaxed: Result, result: Result) -> Result:
     """Return ``result`` with the lower bound of ``relaxed``, a search that permits more models.
 

@@ -19,8 +19,10 @@ from proofwood import (
     OptimalityWarning,
     OptimalTreeClassifier,
     load,
+    optimal_tree_path,
 )
-from proofwood.estimators import optimal_diagram, tree_learner
+from proofwood.engines.trees.front import Front
+from proofwood.estimators import fronts, optimal_diagram, tree_learner
 from proofwood.model.sums import exact_sum, exact_sums, rounded_down, rounded_up
 from proofwood.problem.objectives import LARGEST_TOTAL, integer_weights
 from proofwood.result import Result, Status, bounded_by
@@ -98,6 +100,28 @@ def test_a_search_that_was_ended_leaves_the_proof_open(cause: str, monkeypatch: 
     with pytest.warns(OptimalityWarning):
         tree = halves().fit(*HALVES, sample_weight=SLIPS)
     assert (tree.status_, tree.lower_bound_, tree.result_.stats.stopped_by) == ("feasible", 0, cause)
+    assert limits == [None, None if cause == "time_limit" else 0]
+
+
+@pytest.mark.parametrize("cause", ["interrupt", "memory_limit", "time_limit"])
+def test_a_front_that_was_ended_leaves_the_proofs_open(cause: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = []
+
+    def ended(problem: Any, *given: Any, **more: Any) -> Front:
+        limits.append(more["limits"].seconds)
+        front = solve(problem, *given, **more)
+        if len(limits) > 1:
+            return front
+        trees = tuple(replace(tree, lower=0) for tree in front.trees)
+        return replace(front, trees=trees, stats=replace(front.stats, stopped_by=cause))
+
+    solve = fronts.solve_front
+    monkeypatch.setattr(fronts, "solve_front", ended)
+    given: dict[str, Any] = {"max_depth": 1, "min_weight_fraction_leaf": 0.5, "time_limit": None}
+    with pytest.warns(OptimalityWarning, match=cause):
+        path = optimal_tree_path(*HALVES, sample_weight=SLIPS, **given)
+    assert [(tree.status, tree.objective, tree.lower_bound) for tree in path] == [("feasible", 2, 0)] * 2
+    assert path.at(2).result_.stats.stopped_by == cause
     assert limits == [None, None if cause == "time_limit" else 0]
 
 

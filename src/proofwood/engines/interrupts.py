@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from proofwood.memory import MemoryLimitError
-from proofwood.result import Limits, Result
+from proofwood.result import Limits, Stats
 
 T = TypeVar("T")
 
@@ -43,13 +43,13 @@ def ends_all(stopped_by: str | None) -> bool:
     return stopped_by in ("interrupt", "memory_limit")
 
 
-def left_after(result: Result, limits: Limits) -> Limits:
-    """The limits of a search that follows the one with this ``result``; 0 seconds if no search may follow."""
-    if ends_all(result.stats.stopped_by):
+def left_after(stats: Stats, limits: Limits) -> Limits:
+    """The limits of a search that follows the one with these ``stats``; 0 seconds if no search may follow."""
+    if ends_all(stats.stopped_by):
         return replace(limits, seconds=0.0)
     if limits.seconds is None:
         return limits
-    return replace(limits, seconds=max(0.0, limits.seconds - result.stats.seconds))
+    return replace(limits, seconds=max(0.0, limits.seconds - stats.seconds))
 
 
 def ended_by(stopped_by: str | None, *, complete: bool) -> str | None:

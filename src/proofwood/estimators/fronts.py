@@ -13,12 +13,13 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from proofwood.engines.interrupts import left_after
 from proofwood.engines.trees.front import MOST_LEAVES, Front, FrontTree, fits_are_faster, solve_front
 from proofwood.estimators.few_leaves import few_leaves, not_by_leaves
 from proofwood.jobs import jobs_of
 from proofwood.problem.objectives import Proof, TreeCost, proof
 from proofwood.problem.tree import TreeProblem
-from proofwood.result import Limits, Result
+from proofwood.result import Limits, Result, first_stop
 
 if TYPE_CHECKING:
     from proofwood.estimators.classifier import ClassRows
@@ -58,20 +59,22 @@ def front_of(
     learner : with ``min_weight_fraction_leaf`` and ``n_jobs``
     end : value of ``time.monotonic()`` at which the search stops, or None
     """
-
-    def searched(problem: TreeProblem) -> Front:
-        seconds = None if end is None else max(0.0, end - time.monotonic())
-        limits = Limits(seconds=seconds, threads=jobs_of(learner.n_jobs))
-        return solve_front(problem, most, prices=prices, limits=limits)
-
-    front, share = searched(problem), learner.min_weight_fraction_leaf
+    seconds = None if end is None else max(0.0, end - time.monotonic())
+    limits = Limits(seconds=seconds, threads=jobs_of(learner.n_jobs))
+    front, share = solve_front(problem, most, prices=prices, limits=limits), learner.min_weight_fraction_leaf
     if all(problem.holds_leaves(tree.model, share) for tree in front.trees):
         return front
     # Bounds of trees whose leaves may be slightly lighter hold for those with a stricter limit, too.
-    sure = searched(replace(problem, min_leaf_weight=problem.cost.leaf_weight(share, surely=True)))
+    heavier = replace(problem, min_leaf_weight=problem.cost.leaf_weight(share, surely=True))
+    sure = solve_front(heavier, most, prices=prices, limits=left_after(front.stats, limits))
     both = zip(front.trees, sure.trees, strict=True)
     trees = tuple(replace(found, lower=min(first.lower, found.upper)) for first, found in both)
-    return replace(sure, trees=trees)
+    stats = replace(
+        sure.stats,
+        seconds=front.stats.seconds + sure.stats.seconds,
+        stopped_by=first_stop(front.stats.stopped_by, sure.stats.stopped_by),
+    )
+    return replace(sure, trees=trees, stats=stats)
 
 
 class PricedTree(NamedTuple):

@@ -430,7 +430,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         cost = problem.problem.cost
         heavier = least_integer(least_weight_of_split(problem.constraints, cost), cost, surely=True)
         sure = replace(problem, problem=replace(problem.problem, min_weight=heavier))
-        return bounded_by(result, self._solve(sure, left_after(result, limits), progress))
+        return bounded_by(result, self._solve(sure, left_after(result.stats, limits), progress))
 
     def _engine(self) -> Callable[..., Result]:
         """The solve function of the engine."""

@@ -168,7 +168,7 @@ class TreeLearner(ProvedLearner[Rows]):
         # stays valid, because it is about trees whose leaves may be slightly lighter.
         heavier = problem.cost.leaf_weight(self.min_weight_fraction_leaf, surely=True)
         sure = replace(problem, min_leaf_weight=heavier)
-        left = left_after(result, limits)
+        left = left_after(result.stats, limits)
         return bounded_by(result, self._searched(sure, left, progress, file))
 
     def _searched(

@@ -154,7 +154,7 @@ def _lightened(
         if ends_all(result.stats.stopped_by):
             break
         heaviest, capped = most, problem.capped(most)
-        again = _search(capped, options, left_after(result, limits), None, None, checkpoint)
+        again = _search(capped, options, left_after(result.stats, limits), None, None, checkpoint)
         assert again.model is not None
         model = problem.target.refreshed(again.model, problem.X, problem.real_weights)
         cost = problem.real_cost(model)
@@ -198,7 +198,7 @@ def refined(
     finer = problem.rescaled(-bits) if bits > 0 else problem
     if finer.cost.in_weight(1) >= cost.in_weight(1):
         return result
-    again = search(finer, left_after(result, limits), known)
+    again = search(finer, left_after(result.stats, limits), known)
     best = again if again.objective <= result.objective else result
     lower = min(best.objective, max(result.lower_bound, again.lower_bound))
     seconds = result.stats.seconds + again.stats.seconds
