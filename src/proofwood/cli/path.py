@@ -76,7 +76,9 @@ register(
                     "status": STATUS,
                     "alpha_from": nullable(NUMBER, "least price of a leaf for which the tree is the best one"),
                     "alpha_to": nullable(NUMBER, "greatest such price"),
-                    "held_out": nullable(NUMBER, "mean share of wrong held-out rows; null without --cv"),
+                    "held_out": nullable(
+                        NUMBER, "mean share of wrong held-out rows, of numbers 1 - R²; null without --cv"
+                    ),
                     "standard_error": nullable(NUMBER, "of this mean"),
                 }
             )

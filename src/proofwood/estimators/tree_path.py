@@ -66,7 +66,7 @@ class TreeOfPath:
     alphas : the least and the greatest price of a leaf for which it is proved to be the best tree of the path; None if
         there is none, a single one at which another tree costs as little, or the tree itself is not proved
     fold_errors : (n_folds,) shares of wrong held-out rows, or of numbers 1 - R² there, of the trees of as many leaves
-        on folds; empty without folds
+        on folds; empty without folds. Rows count by ``sample_weight``, whatever classes weigh
     """
 
     leaves: int
@@ -248,8 +248,7 @@ class TreePath:
         """
         depth, whole = self._posed.problem.max_depth, float(self._whole[1]) or 1.0
         default = f"trees of depth at most {depth}: {self._n_proved} of {len(self)} proved optimal"
-        by_errors = self._posed.problem.cost.name == "errors"
-        shares = gettext("share of wrong rows") if by_errors else gettext("share of the cost of a single leaf")
+        shares, of_folds = self._axes
         return plot_front(
             np.array([tree.objective for tree in self]) / whole,
             np.array([tree.lower_bound if tree.status is Status.FEASIBLE else tree.objective for tree in self]) / whole,
@@ -259,11 +258,27 @@ class TreePath:
             figsize=figsize,
             title=default if title is None else title,
             errors_in_words=shares,
+            folds_in_words=of_folds,
         )
 
     @property
     def _of_folds(self) -> str:
-        return "wrong held-out rows" if hasattr(self._learner, "classes_") else "1 - R² on held-out rows"
+        return "wrong held-out rows" if self._learner._has_labels else "1 - R² on held-out rows"
+
+    @property
+    def _axes(self) -> tuple[str, str | None]:
+        """What the costs of the picture are shares of, and the errors on folds if that is something else."""
+        of_leaf = gettext("share of the cost of a single leaf")
+        if not self._learner._has_labels:  # both are about 1 at a single leaf
+            folds = gettext("on held-out rows 1 - R²")
+            return of_leaf if self._held_out is None else f"{of_leaf}\n{folds}", None
+        cost, of_folds = self._posed.problem.cost, gettext("share of wrong held-out rows")
+        if not isinstance(cost, TreeCost):
+            return of_leaf, of_folds
+        shares = gettext("share of wrong weight")
+        if self._learner.criterion != "errors" or self._learner.class_weight is not None:
+            return shares, of_folds
+        return gettext("share of wrong rows") if cost.name == "errors" else shares, None
 
 
 @documented

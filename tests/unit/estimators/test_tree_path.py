@@ -94,7 +94,9 @@ def test_numbers(criterion: str) -> None:
         assert inside in ([], [fitted.get_n_leaves()])
     assert path.chosen == path.at().max_leaf_nodes
     assert path.summary().count(", proved; 1 - R² on held-out rows") == 4
-    assert path.plot().get_ylabel() == "share of the cost of a single leaf"
+    ax = path.plot()
+    assert ax.get_ylabel() == "share of the cost of a single leaf\non held-out rows 1 - R²"
+    assert ax.figure.axes == [ax]
     rows = np.arange(0, 160, 2)
     r2 = [path.at(k).score(X[rows], y[rows]) for k in (1, 4)]
     assert r2[0] < r2[1]
@@ -112,6 +114,38 @@ def test_other_criteria_of_classes(criterion: str, tmp_path: Path) -> None:
         alone = OptimalTreeClassifier(2, criterion=criterion, max_leaf_nodes=tree.leaves).fit(X, Y)
         assert tree.objective == pytest.approx(alone.objective_)
         assert path.at(tree.leaves).status_ is not Status.FEASIBLE
+
+
+@pytest.mark.parametrize("criterion", ["balanced_accuracy", "log_loss", "gini"])
+def test_folds_of_classes_tell_wrong_rows_beside_an_axis_of_their_own(criterion: str) -> None:
+    path = optimal_tree_path(X, Y, max_depth=1, criterion=criterion, cv=2)
+    for line, tree in zip(path.summary().splitlines(), path, strict=True):
+        assert f"; wrong held-out rows {tree.fold_errors.mean():.2%}" in line
+    ax = path.plot()
+    (other,) = set(ax.figure.axes) - {ax}
+    of_weight = criterion == "balanced_accuracy"
+    assert ax.get_ylabel() == ("share of wrong weight" if of_weight else "share of the cost of a single leaf")
+    assert other.get_ylabel() == "share of wrong held-out rows"
+    (line,) = ax.get_lines()
+    assert np.array_equal(line.get_ydata(), [tree.objective / float(path._whole[1]) for tree in path])
+    assert np.array_equal(other.get_lines()[0].get_ydata(), [tree.fold_errors.mean() for tree in path])
+    assert [text.get_text() for text in ax.get_legend().texts] == ["training rows", "chosen", "held-out rows"]
+
+
+@pytest.mark.parametrize("weights", [{"no": 1, "yes": 2}, "balanced"])
+def test_classes_that_weigh_more_do_not_share_an_axis_with_rows(weights: Any) -> None:
+    path = optimal_tree_path(X, Y, max_depth=1, class_weight=weights, cv=2)
+    assert "R²" not in path.summary()
+    assert [one.get_ylabel() for one in path.plot().figure.axes] == [
+        "share of wrong weight",
+        "share of wrong held-out rows",
+    ]
+
+
+def test_rows_that_weigh_more_do_so_on_folds_too() -> None:
+    path = optimal_tree_path(X, Y, max_depth=1, sample_weight=RNG.integers(1, 5, 160) / 3, cv=2)
+    assert "; wrong held-out rows " in path.summary()
+    assert [one.get_ylabel() for one in path.plot().figure.axes] == ["share of wrong weight"]
 
 
 def test_weights_minima_and_text() -> None:
