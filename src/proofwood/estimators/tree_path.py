@@ -113,12 +113,17 @@ class TreePath:
         return self._trees[place]
 
     def __repr__(self) -> str:
-        return f"<TreePath: 1 to {len(self)} leaves, {self._n_proved} of {len(self)} proved>"
+        return f"<TreePath: 1 to {len(self)} leaves, {self._n_proved} of {len(self)} proved{self._within}>"
 
     @property
     def scope(self) -> tuple[str, ...]:
         """What limits the tests of trees, in words; empty if every test of every column counts."""
         return self._posed.scope
+
+    @property
+    def _within(self) -> str:
+        """What follows "proved"; for the meaning of "these tests" see the scope."""
+        return " for these tests" if self.scope else ""
 
     @property
     def _n_proved(self) -> int:
@@ -247,7 +252,7 @@ class TreePath:
         title : line above the picture; by default the depth, and how much is proved
         """
         depth, whole = self._posed.problem.max_depth, float(self._whole[1]) or 1.0
-        default = f"trees of depth at most {depth}: {self._n_proved} of {len(self)} proved optimal"
+        default = f"trees of depth at most {depth}: {self._n_proved} of {len(self)} proved optimal{self._within}"
         shares, of_folds = self._axes
         return plot_front(
             np.array([tree.objective for tree in self]) / whole,
@@ -464,7 +469,7 @@ def _warn_of_unproved(path: TreePath) -> None:
     if path._front.stats.stopped_by is not None and open_ones:
         warnings.warn(
             f"the search was stopped by {path._front.stats.stopped_by}: trees of {min(open_ones)} leaves and more may "
-            f"cost less, down to their lower bounds. Raise {parameter('time_limit')}, or take a smaller "
+            f"cost less, down to their lower bounds{path._within}. Raise {parameter('time_limit')}, or take a smaller "
             "max_depth",
             OptimalityWarning,
             stacklevel=3,

@@ -167,6 +167,10 @@ def test_the_scope_names_what_limits_the_tests(path: TreePath) -> None:
     assert "kind" in limit
     assert limit in limited.at(3).result_.scope
     assert limited.summary().endswith(f"the tests: {limit}")
+    assert repr(limited) == "<TreePath: 1 to 4 leaves, 4 of 4 proved for these tests>"
+    title = limited.plot().get_title(loc="left")
+    assert title == "trees of depth at most 2: 4 of 4 proved optimal for these tests"
+    assert repr(path) == "<TreePath: 1 to 8 leaves, 8 of 8 proved>"
 
 
 def test_folds_count_what_single_trees_get_wrong() -> None:
