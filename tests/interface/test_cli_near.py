@@ -37,6 +37,17 @@ def test_a_table_with_gaps_and_text(table):
     assert text.rstrip().endswith(near[0].classifier.export_text().rstrip())
 
 
+def test_a_weight_is_told_as_such(table):
+    lines = worked("near", table, *GIVEN, "--list", 1).splitlines()
+    (told,) = [line for line in lines if line.startswith("tree 0: ")]
+    assert told.endswith(" wrong")
+    assert "weight" not in told
+    weighed = worked("near", table, *GIVEN, "--list", 1, "--class-weight", "balanced").splitlines()
+    (told,) = [line for line in weighed if line.startswith("tree 0: ")]
+    best = weighed[0].partition("of the optimum ")[2].partition(" ")[0]
+    assert told == f"tree 0: objective {best}, weight {best} wrong"
+
+
 def test_json(table):
     found = answer("near", table, *GIVEN, "--without", "debts", "--without", "purpose", "--list", 2, "--sample", 3)
     assert found["exact"]

@@ -30,6 +30,7 @@ from proofwood.engines.trees import solve
 from proofwood.near_optimal import NearOptimalTrees, near_optimal_trees_of, posed, trees
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits, Result, Status
+from proofwood.near_optimal.picture import MOST_COSTS, joined
 from tests.interrupts import interrupted
 from tests.tables import constant_beside_gaps
 
@@ -194,6 +195,28 @@ def test_the_picture(near: NearOptimalTrees) -> None:
     counts, columns = near.plot()
     assert len(counts.patches) == len(near.counts)
     assert [text.get_text() for text in columns.get_yticklabels()] == list(near.importance())[::-1]
+    plt.close(counts.figure)
+
+
+@pytest.mark.needs("matplotlib")
+def test_joined_bars_are_ranges_of_costs_and_numbers_of_trees_are_whole() -> None:
+    import matplotlib.pyplot as plt
+
+    assert joined({1.5: 2, 2: 3, 1234.25: 5}, 3) == [("1.5", 2), ("2", 3), ("1,234.25", 5)]
+    assert joined({1.5: 2, 2: 3, 1234.25: 5}, 2) == [("1.5 to 2", 5), ("1,234.25", 5)]
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 9, (60, 3)), rng.integers(0, 2, 60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # of the large slack
+        near = near_optimal_trees(X, y, max_depth=2, slack=400, sample_weight=rng.integers(1, 99, 60))
+    assert len(near.counts) > MOST_COSTS
+    counts, _ = near.plot()
+    counts.figure.canvas.draw()
+    first, *_ = near.counts
+    assert counts.get_xticklabels()[0].get_text().startswith(f"{first:,.0f}\nto ")
+    assert len(counts.patches) <= MOST_COSTS
+    shown = [text.get_text() for text in counts.get_yticklabels() + counts.get_yticklabels(minor=True)]
+    assert {text.replace(",", "") for text in shown if text} <= {str(10**k) for k in range(9)}
     plt.close(counts.figure)
 
 

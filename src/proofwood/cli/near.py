@@ -49,6 +49,7 @@ from proofwood.cli.pictures import Plot, require_picture, save_picture
 from proofwood.cli.weights import class_weight
 from proofwood.exceptions import DataError
 from proofwood.printable import printable
+from proofwood.result import figure
 
 if TYPE_CHECKING:
     from proofwood.near_optimal import NearOptimalTrees, NearTree, WithoutColumn
@@ -216,8 +217,16 @@ def _print(found: NearOptimalTrees, answers: list[WithoutColumn], trees: list[Ne
         typer.echo(printable(str(answer)))
     for tree in trees:
         typer.echo()
-        typer.echo(printable(f"tree {tree.number}: objective {tree.objective:g}, {tree.errors:g} wrong"))
+        typer.echo(printable(f"tree {tree.number}: objective {figure(tree.objective)}, {_wrong(tree)}"))
         typer.echo(tree.classifier.export_text())
+
+
+def _wrong(tree: NearTree) -> str:
+    """The errors of a tree; a weight, if rows have weights."""
+    import numpy as np
+
+    errors, table = figure(tree.errors), tree.model
+    return f"{errors} wrong" if np.array_equal(table.weight.sum(axis=1), table.rows) else f"weight {errors} wrong"
 
 
 def _facts(found: NearOptimalTrees) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from proofwood.language import gettext, number
@@ -25,8 +25,9 @@ def drawn(near: Any, ax: Any) -> Any:
     """Draw a :class:`proofwood.NearOptimalTrees` on a pair of axes; None makes a new figure."""
     if ax is None:
         left = axes_for(None, (8.0, 3.4), (8.0, 3.4))
-        left.set_position((0.09, 0.17, 0.36, 0.73))
-        ax = left, left.figure.add_axes((0.68, 0.17, 0.28, 0.73))
+        low = 0.17 if len(near.counts) <= MOST_COSTS else 0.22  # ranges take two lines
+        left.set_position((0.09, low, 0.36, 0.9 - low))
+        ax = left, left.figure.add_axes((0.68, low, 0.28, 0.9 - low))
     costs, columns = ax
     _draw_counts(costs, joined(near.counts), near)
     _draw_columns(columns, near.importance(), near)
@@ -36,25 +37,33 @@ def drawn(near: Any, ax: Any) -> Any:
     return costs, columns
 
 
-def joined(counts: Mapping[float, int], most: int = MOST_COSTS) -> dict[float, int]:
-    """Numbers of trees of at most ``most`` costs: neighbours are added up under the greater one."""
+def joined(counts: Mapping[float, int], most: int = MOST_COSTS) -> list[tuple[str, int]]:
+    """Numbers of trees of each cost, as text; of ranges of neighbouring costs if there are more than ``most``."""
     each = max(1, math.ceil(len(counts) / most))
     items = list(counts.items())
     parts = [items[start : start + each] for start in range(0, len(items), each)]
-    return {part[-1][0]: sum(trees for _, trees in part) for part in parts}
+    return [(_range(part[0][0], part[-1][0]), sum(trees for _, trees in part)) for part in parts]
 
 
-def _draw_counts(ax: Any, counts: Mapping[float, int], near: Any) -> None:
+def _range(least: float, greatest: float) -> str:
+    low, high = number(figure(least)), number(figure(greatest))
+    return low if low == high else gettext("%(low)s to %(high)s", low=low, high=high)
+
+
+def _draw_counts(ax: Any, counts: Sequence[tuple[str, int]], near: Any) -> None:
     places = range(len(counts))
-    heights = [float(trees) for trees in counts.values()]
+    heights = [float(trees) for _, trees in counts]
     ax.bar(places, heights, width=0.8, color=tint(_BLUE, 0.75))
     ax.set_yscale("log")
     ax.set_ylim(0.5, 4 * max(heights, default=1.0))
     if len(heights) <= 10:
         for place, height in zip(places, heights, strict=True):
             ax.annotate(_short(height), (place, height), ha="center", va="bottom", fontsize="x-small", color=INK)
-    texts = [figure(cost) for cost in counts]
-    step = max(1, math.ceil(len(texts) * (max(map(len, texts), default=0) + 1) / _TEXT))
+    ax.yaxis.set_major_formatter(lambda trees, _: _short(trees) if trees >= 1 else "")
+    ax.yaxis.set_minor_formatter("")
+    texts = [cost.replace(" ", "\n", 1) for cost, _ in counts]  # a range takes two lines
+    longest = max((len(line) for text in texts for line in text.splitlines()), default=0)
+    step = max(1, math.ceil(len(texts) * (longest + 1) / _TEXT))
     ax.set_xticks(list(places)[::step], texts[::step])
     ax.set_xlabel(near.optimum.result_.unit, parse_math=False)
     ax.set_ylabel(gettext("trees"))

@@ -51,6 +51,7 @@ def near_parts(near: NearOptimalTrees | None, words: Words, tested: Sequence[int
         "columns": _columns(shares, place, words, tested),
         "left_out": number(f"{max(0, len(shares) - MOST_COLUMNS):,}") if len(shares) > MOST_COLUMNS else "",
         "costs": _costs(near),
+        "joined": len(near.counts) > MOST_COSTS,
         "undecided": _least(percent(undecided.share), whole=undecided.exact),
         "rows": _least(number(f"{undecided.rows:,}"), whole=undecided.exact),
         "of": number(f"{undecided.of:,}"),
@@ -63,16 +64,16 @@ def _least(text: str, *, whole: bool) -> str:
 
 
 def _costs(near: NearOptimalTrees) -> list[dict[str, Any]]:
-    """How many trees cost how much; neighbours are added up under the greater cost."""
+    """How many trees cost how much; neighbouring costs are added up if there are many."""
     counts = joined(near.counts, MOST_COSTS)
-    most = max(counts.values(), default=1)
+    most = max((trees for _, trees in counts), default=1)
     return [
         {
-            "name": number(figure(cost)),
+            "name": cost,
             "svg": charts.bar_line(trees / most, 0.0, 0.0, 1.0),
             "text": _least(number(f"{trees:,}" if trees < MOST_WRITTEN else f"{float(trees):.2e}"), whole=near.exact),
         }
-        for cost, trees in counts.items()
+        for cost, trees in counts
     ]
 
 

@@ -66,6 +66,21 @@ def test_a_tree_that_folds_chose_has_the_set_of_its_size(rows, tmp_path):
     assert section(tmp_path / "chosen.html") == section(tmp_path / "tree.html")
 
 
+def test_joined_costs_are_told_as_ranges(rows, tmp_path):
+    X, y = rows
+    weights = np.random.default_rng(0).integers(1, 40, 90)
+    tree = OptimalTreeClassifier(1).fit(X, y, weights)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        near = near_optimal_trees(X, y, max_depth=1, slack=300, sample_weight=weights)
+    assert len(near.counts) > 10
+    for language, text in (("en", "trees of each range of costs, errors"), ("de", "in diesen Bereichen, Fehler")):
+        write_report(tree, tmp_path / "r.html", X, y, sample_weight=weights, near_optimal=near, language=language)
+        assert text in section(tmp_path / "r.html")
+        to = {"en": "to", "de": "bis"}[language]
+        assert f" {next(iter(near.counts)):.0f} {to} " in section(tmp_path / "r.html")
+
+
 def test_a_limit_is_told(tree, rows, tmp_path, monkeypatch):
     near = near_optimal_trees(*rows, max_depth=2, alpha=0.01, slack=0)
     monkeypatch.setattr(NearOptimalTrees, "used_by_all", lambda self: ((), ("age",)))
