@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from proofwood.language import gettext, number, retold
+from proofwood.language import gettext, ngettext, number, retold
 from proofwood.near_optimal import ColumnShares, NearOptimalTrees
 from proofwood.near_optimal.picture import joined
 from proofwood.report import charts
@@ -49,7 +49,7 @@ def near_parts(near: NearOptimalTrees | None, words: Words, tested: Sequence[int
         "settled": undecided.exact,
         "exact": near.exact,
         "columns": _columns(shares, place, words, tested),
-        "left_out": number(f"{max(0, len(shares) - MOST_COLUMNS):,}") if len(shares) > MOST_COLUMNS else "",
+        "left_out": _left_out(shares),
         "costs": _costs(near),
         "joined": len(near.counts) > MOST_COSTS,
         "undecided": _least(percent(undecided.share), whole=undecided.exact),
@@ -86,6 +86,20 @@ def _different(near: NearOptimalTrees) -> str:
         return gettext("Those that are counted give %(n)s different predictions of the training rows.", n=n)
     first = number(f"{looked_at:,}")
     return gettext("The first %(first)s give %(n)s different predictions of the training rows.", first=first, n=n)
+
+
+def _left_out(shares: ColumnShares) -> str:
+    """How many columns are not shown, and that their shares are proved to be no greater; empty if all are shown."""
+    hidden, shown = list(shares)[MOST_COLUMNS:], list(shares.values())[:MOST_COLUMNS]
+    if not hidden:
+        return ""
+    if max(shares.at_most[name] for name in hidden) <= shown[-1]:
+        return ngettext(
+            "%(n)s more column is not shown: its share is not greater than these.",
+            "%(n)s more columns are not shown: their shares are not greater than these.",
+            len(hidden),
+        )
+    return ngettext("%(n)s more column is not shown.", "%(n)s more columns are not shown.", len(hidden))
 
 
 def _columns(shares: ColumnShares, place: dict[Any, int], words: Words, tested: Sequence[int]) -> list[dict[str, Any]]:

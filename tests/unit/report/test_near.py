@@ -14,7 +14,8 @@ from proofwood import (
     write_report,
 )
 from proofwood.exceptions import DataWarning, OptimalityWarning
-from proofwood.near_optimal import NearOptimalTrees
+from proofwood.near_optimal import ColumnShares, NearOptimalTrees
+from proofwood.report.near import _left_out
 from tests.unit.report.test_report import Page
 
 
@@ -79,6 +80,18 @@ def test_joined_costs_are_told_as_ranges(rows, tmp_path):
         assert text in section(tmp_path / "r.html")
         to = {"en": "to", "de": "bis"}[language]
         assert f" {next(iter(near.counts)):.0f} {to} " in section(tmp_path / "r.html")
+
+
+def test_columns_that_are_not_shown_have_no_greater_shares(rows, tmp_path):
+    X, y = rows
+    for extra, told in ((10, "1 more column is not shown: its share is"), (11, "2 more columns are not shown: their")):
+        wide = X.assign(**{f"flag {k}": np.arange(90) % (k + 2) for k in range(extra)})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)
+            write_report(OptimalTreeClassifier(1).fit(wide, y), tmp_path / "r.html", wide, y, near_optimal=0)
+        assert told in section(tmp_path / "r.html")
+    unsure = ColumnShares(dict.fromkeys("abcdefghijklmn", 0.0), dict.fromkeys("abcdefghijklmn", 0.1), exact=False)
+    assert _left_out(unsure) == "2 more columns are not shown."
 
 
 def test_a_limit_is_told(tree, rows, tmp_path, monkeypatch):
