@@ -15,7 +15,7 @@ from proofwood.estimators import live
 from proofwood.hints import parameter, way_out
 from proofwood.language import gettext, ngettext, number
 from proofwood.model.node_table import LEAF, NodeTable
-from proofwood.result import Figures, Part, Progress, ProgressEvent, Result, Status, figure
+from proofwood.result import Figures, Part, Progress, ProgressEvent, Result, Stats, Status, figure
 
 LOGGER = logging.getLogger("proofwood")
 COUNTS = ("errors", "weighted errors")
@@ -211,8 +211,8 @@ def proof_line(result: Result, *, parts: Sequence[Part], permitted: float) -> st
     if result.parts:
         by_part = [_part_text(part, " for these tests" if result.scope else "") for part in parts]
         tests = [f"the tests: {'; '.join(result.scope)}"] if result.scope else []
-        ended = [] if result.stats.stopped_by is None else [_ended(result)]
-        return "; ".join([*by_part, *tests, ", ".join([*ended, *effort])])
+        stop = [] if result.stats.stopped_by is None else [ended(result.stats)]
+        return "; ".join([*by_part, *tests, ", ".join([*stop, *effort])])
     figures = Figures.of(result)
     bound = f"lower bound {figures.lower_bound}"
     objective = f"objective {figures.objective}"
@@ -227,21 +227,34 @@ def proof_line(result: Result, *, parts: Sequence[Part], permitted: float) -> st
     elif result.status is Status.WITHIN_GAP:
         proof = [f"proved to be {_within(result, permitted)}{result.within}: {objective}", bound, gap]
     else:
-        proof = [f"not proved, {_ended(result)}: {objective}", f"{bound}{result.within}", gap]
+        proof = [f"not proved, {ended(result.stats)}: {objective}", f"{bound}{result.within}", gap]
     return ", ".join(proof + effort)
 
 
 def unproved_text(result: Result, less: str) -> str:
     """The warning about a fit that ended before the proof; ``less`` names smaller settings to try."""
     figures = Figures.of(result)
-    more = f"raise {parameter('time_limit')} ({way_out('None', 'none')} for no limit)"
-    if result.stats.stopped_by == "memory_limit":
-        more = f"raise {parameter('memory_limit')} or the limits of the process, set {parameter('n_jobs', 1)}"
     return (
-        f"{_ended(result)} before the proof was complete: objective {figures.objective} {result.unit}, "
+        f"{ended(result.stats)} before the proof was complete: objective {figures.objective} {result.unit}, "
         f"lower bound {figures.lower_bound}{result.within}, gap {figures.gap}{_relative(figures)}. The "
-        f"model is the best found so far. To complete the proof, {more}, or reduce the problem: {less}."
+        f"model is the best found so far.{to_complete(result.stats, f'reduce the problem: {less}')}"
     )
+
+
+def to_complete(stats: Stats, less: str) -> str:
+    """What to do for a complete proof, a sentence to follow others; empty after Ctrl-C, which no limit puts off.
+
+    Parameters
+    ----------
+    stats : of the search that stopped
+    less : what else would help, such as smaller settings
+    """
+    if stats.stopped_by == "interrupt":
+        return ""
+    more = f"raise {parameter('time_limit')} ({way_out('None', 'none')} for no limit)"
+    if stats.stopped_by == "memory_limit":
+        more = f"raise {parameter('memory_limit')} or the limits of the process, set {parameter('n_jobs', 1)}"
+    return f" To complete the proof, {more}, or {less}."
 
 
 def _within(result: Result, permitted: float) -> str:
@@ -290,10 +303,11 @@ def _relative(figures: Figures) -> str:
     return f" ({figures.share} of the objective)" if figures.share else ""
 
 
-def _ended(result: Result) -> str:
-    by, after = result.stats.stopped_by, f"after {result.stats.seconds:.1f} s"
+def ended(stats: Stats) -> str:
+    """What ended a search, and when."""
+    by, after = stats.stopped_by, f"after {stats.seconds:.1f} s"
     if by is None:
-        return f"by the {result.stats.engine} engine"
+        return f"by the {stats.engine} engine"
     return {
         "time_limit": f"stopped by the time limit {after}",
         "memory_limit": f"stopped by the memory limit {after}",

@@ -32,6 +32,7 @@ from proofwood.estimators.optimal_regressor import CRITERIA as NUMBERS
 from proofwood.estimators.optimal_regressor import OptimalTreeRegressor
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
 from proofwood.estimators.parameters import seconds_of
+from proofwood.estimators.reporting import ended, to_complete
 from proofwood.estimators.shared_docs import documented
 from proofwood.estimators.tree_learner import PosedTree, TreeLearner
 from proofwood.exceptions import DataWarning, OptimalityWarning
@@ -465,12 +466,12 @@ def _on_folds(
 
 
 def _warn_of_unproved(path: TreePath) -> None:
-    open_ones = [tree.leaves for tree in path if tree.status is Status.FEASIBLE]
-    if path._front.stats.stopped_by is not None and open_ones:
+    open_ones, stats = [tree.leaves for tree in path if tree.status is Status.FEASIBLE], path._front.stats
+    if stats.stopped_by is not None and open_ones:
+        advice = to_complete(stats, f"take a smaller {parameter('max_depth')}")
         warnings.warn(
-            f"the search was stopped by {path._front.stats.stopped_by}: trees of {min(open_ones)} leaves and more may "
-            f"cost less, down to their lower bounds{path._within}. Raise {parameter('time_limit')}, or take a smaller "
-            "max_depth",
+            f"{ended(stats)}: trees of {min(open_ones)} leaves and more may cost less, down to their lower bounds{path._within}."
+            f"{advice}",
             OptimalityWarning,
             stacklevel=3,
         )

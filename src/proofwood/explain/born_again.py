@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 
 DIGITS = 6
 """Significant digits of thresholds in a text; more if thresholds would look equal."""
+NO_TREE = {
+    "time_limit": "a limit was reached before a tree was found: raise time_limit",
+    "memory_limit": "the memory limit was reached before a tree was found: raise memory_limit",
+    "interrupt": "Ctrl-C ended the search before a tree was found",
+}
+"""Why there is no tree, by what stopped the search."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +92,7 @@ class BornAgain:
         if self.result.model is None:
             why = {
                 Status.INFEASIBLE: "no tree of this depth equals the model: raise max_depth",
-                Status.UNKNOWN: "a limit was reached before a tree was found: raise time_limit",
+                Status.UNKNOWN: NO_TREE[self.result.stats.stopped_by or "time_limit"],
             }
             raise ValueError(why[self.result.status])
         return self.result.model

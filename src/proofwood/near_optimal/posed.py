@@ -161,9 +161,10 @@ def near_optimal_trees(
             f"{learner.objective_:g}, proved. Raise the limit, or take a smaller slack"
         )
     if not found.exact:
+        by = str(found.stopped_by)
+        advice = "" if by == "interrupt" else f". Raise {parameter(by)}, or take a smaller slack"
         warnings.warn(
-            f"the count stopped at a limit ({found.stopped_by}): there are at least {found.count:,} trees. Raise "
-            f"{parameter('time_limit')}, or take a smaller slack",
+            f"the count stopped at a limit ({by}): there are at least {found.count:,} trees{advice}",
             OptimalityWarning,
             stacklevel=2,
         )

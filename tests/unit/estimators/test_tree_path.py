@@ -13,8 +13,9 @@ import pytest
 from sklearn.model_selection import StratifiedKFold
 
 from proofwood import OptimalityWarning, OptimalTreeClassifier, OptimalTreeRegressor, load, optimal_tree_path
+from proofwood.estimators.reporting import to_complete
 from proofwood.estimators.tree_path import TreePath
-from proofwood.result import Status
+from proofwood.result import Stats, Status
 from tests.interrupts import interrupted
 
 RNG = np.random.default_rng(1)
@@ -36,6 +37,14 @@ def test_after_ctrl_c_no_fold_is_searched() -> None:
     assert len(stopped) == 16
     assert stopped[15].status is not Status.OPTIMAL
     assert ["no number of leaves is chosen" in str(one.message) for one in told] == [True, False]
+    assert not [one for one in told if "aise" in str(one.message)]  # no limit ended it
+
+
+def test_what_is_advised_after_a_stop_is_what_stopped_it() -> None:
+    told = {by: to_complete(Stats(stopped_by=by), "wait") for by in ("memory_limit", "interrupt")}
+    assert told["interrupt"] == ""
+    assert "raise memory_limit" in told["memory_limit"]
+    assert "time_limit" not in told["memory_limit"]
 
 
 def test_each_tree_is_that_of_its_own_fit(path: TreePath) -> None:
@@ -196,7 +205,7 @@ def test_table_and_picture(path: TreePath) -> None:
 
 def test_a_stop_is_told_and_bounds_hold() -> None:
     X, y = RNG.normal(size=(3000, 8)), RNG.integers(0, 2, 3000)
-    with pytest.warns(OptimalityWarning, match="stopped by time_limit"):
+    with pytest.warns(OptimalityWarning, match=r"the time limit .* raise time_limit .* or take a smaller max_depth\.$"):
         path = optimal_tree_path(X, y, max_depth=4, time_limit=0.5)
     assert path[-1].status is Status.FEASIBLE
     assert path[-1].lower_bound < path[-1].objective

@@ -96,6 +96,10 @@ def test_a_limit_before_the_first_tree() -> None:
     assert found.status is Status.UNKNOWN
     with pytest.raises(ValueError, match="raise time_limit"):
         _ = found.tree
+    for by, told in (("memory_limit", "raise memory_limit"), ("interrupt", "Ctrl-C ended the search .* was found$")):
+        other = replace(found, result=replace(found.result, stats=replace(found.result.stats, stopped_by=by)))
+        with pytest.raises(ValueError, match=told):
+            _ = other.tree
 
 
 def test_the_check_finds_a_wrong_leaf() -> None:
