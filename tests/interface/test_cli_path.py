@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
+import numpy as np
 import pytest
 
 import proofwood
-from tests.command_line import failed, worked
+from proofwood.estimators import tree_path
+from tests.command_line import failed, invoke, worked
 from tests.interface.test_cli_json import answer
 
 
@@ -71,6 +75,41 @@ def test_numbers(iris, tmp_path):
     gamma = worked(*given, "--criterion", "gamma", "--leaves", 2, "--out", tmp_path / "tree.json")
     assert "gamma deviance, proved" in gamma
     assert proofwood.load(tmp_path / "tree.json").criterion == "gamma"
+
+
+@pytest.mark.needs("matplotlib")
+def test_after_ctrl_c_in_the_folds_nothing_is_said_to_be_saved(iris, tmp_path, monkeypatch):
+    def press(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tree_path, "_on_folds", press)
+    given = ("path", iris, "--target", "species", "--max-depth", 1, "--cv", 2)
+    saved, picture = tmp_path / "tree.json", tmp_path / "path.svg"
+    result = invoke(*given, "--out", saved, "--plot", picture)
+    assert result.exit_code == 130
+    assert "100 wrong, proved" in result.stdout
+    assert "no number of leaves is chosen" in result.stderr
+    assert f"saved to {picture}" in result.stderr
+    assert f"nothing is saved to {saved}" in result.stderr
+    assert picture.exists()
+    assert not saved.exists()
+    told = invoke(*given, "--out", saved, "--json")
+    assert (told.exit_code, json.loads(told.stdout)["saved"]) == (130, None)
+    alone = invoke(*given)
+    assert alone.exit_code == 0
+    assert "warning: Ctrl-C ended the path before its trees were tried on folds" in alone.stderr
+    worked(*given, "--out", saved, "--leaves", 2)
+    assert saved.exists()
+
+
+def test_a_limit_that_ended_the_search_is_told(tmp_path):
+    rng, table = np.random.default_rng(0), tmp_path / "noise.csv"
+    rows = np.column_stack([rng.normal(size=(3000, 8)).round(3), rng.integers(0, 2, 3000)])
+    np.savetxt(table, rows, "%g", ",", header="a,b,c,d,e,f,g,h,y", comments="")
+    result = invoke("path", table, "--target", "y", "--max-depth", 4, "--time-limit", 0.5)
+    assert result.exit_code == 0
+    assert "warning: stopped by the time limit" in result.stderr
+    assert "raise --time-limit (none for no limit), or take a smaller --max-depth" in result.stderr
 
 
 def test_mistakes(iris, tmp_path):

@@ -101,8 +101,19 @@ def _one_line(message: str) -> str:
 
 
 @contextmanager
+def stops_told() -> Iterator[None]:
+    """While it lasts, an OptimalityWarning is printed too: of answers that do not say what ended their search."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", OptimalityWarning)
+        yield
+
+
+@contextmanager
 def _plain_warnings() -> Iterator[None]:
-    """Print warnings as one line each on standard error. OptimalityWarning is ignored: the report says the same."""
+    """Print warnings as one line each on standard error. OptimalityWarning is ignored: the report says the same.
+
+    Where it does not, use :func:`stops_told`.
+    """
 
     def show(message: Warning | str, category: type[Warning], *_: object) -> None:
         hints = message.hints if isinstance(message, DataWarning) else ()

@@ -22,6 +22,7 @@ from proofwood.cli.answers import (
     record,
     register,
 )
+from proofwood.cli.errors import INTERRUPTED, stops_told, warn
 from proofwood.cli.files import require_out, say_saved, writing
 from proofwood.cli.labelled import training_rows
 from proofwood.cli.learners.option import Predicts
@@ -150,40 +151,45 @@ def path(
     aim = read_target(rows.table, [target], learner_meant(None, [target], given, of_classes))
     by_classes = aim.predicts is Predicts.CLASSES
     labels = sorted(set(banded(aim.values, asked)[0].tolist())) if by_classes else ()
-    found = optimal_tree_path(
-        rows.features,
-        aim.values,
-        max_depth=max_depth,
-        criterion=criterion or ("errors" if by_classes else "squared_error"),
-        max_leaf_nodes=max_leaf_nodes,
-        cv=cv,
-        groups=rows.groups,
-        min_samples_leaf=min_samples_leaf,
-        class_weight=class_weight(class_weights, labels),
-        categorical_features=categorical or None,
-        missing_values=missing_values(missing, rows.features.columns),
-        written_as=written_as(written, rows.features.columns),
-        bands=asked,
-        time_limit=seconds(time_limit),
-        memory_limit=amount_of_memory(memory_limit),
-        n_jobs=n_jobs,
-    )
+    with stops_told():
+        found = optimal_tree_path(
+            rows.features,
+            aim.values,
+            max_depth=max_depth,
+            criterion=criterion or ("errors" if by_classes else "squared_error"),
+            max_leaf_nodes=max_leaf_nodes,
+            cv=cv,
+            groups=rows.groups,
+            min_samples_leaf=min_samples_leaf,
+            class_weight=class_weight(class_weights, labels),
+            categorical_features=categorical or None,
+            missing_values=missing_values(missing, rows.features.columns),
+            written_as=written_as(written, rows.features.columns),
+            bands=asked,
+            time_limit=seconds(time_limit),
+            memory_limit=amount_of_memory(memory_limit),
+            n_jobs=n_jobs,
+        )
     tree = None if leaves is None and found.chosen is None else found.at(leaves)
-    if out is not None and tree is not None:
+    saved = None if tree is None else out
+    if tree is not None and saved is not None:
         tree.target_name_ = target  # the labels of a file are an array, which has no name
-        with writing(out):
-            tree.save(out)
+        with writing(saved):
+            tree.save(saved)
     if plot is not None:
         save_picture(found.plot, plot)
     if as_json:
         lines: list[dict[str, Any]] = found.to_frame().to_dicts()
         empty = {"held_out": None, "standard_error": None}
         told = {"rows": rows.features.height, "chosen": found.chosen, "seconds": found.seconds, "scope": found.scope}
-        print_answer("path", **told, trees=[{**empty, **line} for line in lines], saved=out, plot=plot)
-        return
-    typer.echo(found.summary())
-    if tree is not None:
-        typer.echo(printable(f"\n{tree.export_text()}", keep="\n"))
-    for file in (out, plot):
-        if file is not None:
-            say_saved(file)
+        print_answer("path", **told, trees=[{**empty, **line} for line in lines], saved=saved, plot=plot)
+    else:
+        typer.echo(found.summary())
+        if tree is not None:
+            typer.echo(printable(f"\n{tree.export_text()}", keep="\n"))
+        for file in (saved, plot):
+            if file is not None:
+                say_saved(file)
+    if out is not None and saved is None:  # Ctrl-C came before the folds chose a tree
+        warn(f"nothing is saved to {printable(str(out))}: no number of leaves is chosen")
+        raise typer.Exit(INTERRUPTED)
