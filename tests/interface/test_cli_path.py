@@ -118,5 +118,6 @@ def test_mistakes(iris, tmp_path):
     assert "--leaves 9: expected an integer from 1 to 8" in failed(*given, "--leaves", 9)
     assert "--drop species would drop the target column" in failed(*given, "--drop", "species")
     assert "--groups species is the target" in failed(*given, "--groups", "species", "--cv", 2)
+    assert "--groups applies to folds: give their number with --cv" in failed(*given, "--groups", "petal width (cm)")
     assert "--max-depth" in failed(*given, "--max-depth", -1)
     assert "criterion" in failed(*given, "--criterion", "squared")

@@ -142,6 +142,7 @@ def fit(
 
     Each model has further options; 'fit --model diagram --help' lists those of one model.
     """
+    from proofwood.arguments import need_folds
     from proofwood.data.tables import drop_columns, read_cells, require_columns
 
     require_out(out, data)
@@ -152,7 +153,7 @@ def fit(
     given = chosen(own)
     model = learner_meant(model, target, given, {"--bands": bands, "--class-weight": class_weights})
     require_scoring(scoring, of_times=model is not None and OPTIONS[model].predicts is Predicts.TIMES)
-    _require_folds(given, scoring, groups)
+    need_folds(given.get("cv"), scoring=scoring, groups=groups)
     _require_checkpoint(given, data, (out, "--out"), (plot, "--plot"), (report, "--report"))
     if model is not None:  # a mistake is told before the table is read
         settings_of(model, given)
@@ -283,13 +284,6 @@ def _require_parts(model: str, settings: Mapping[str, Any], parts: Mapping[str, 
         from proofwood.estimators.path_of_tree import require_path
 
         require_path(learner(model).estimator()(**settings), parts["by_leaves"])
-
-
-def _require_folds(given: Mapping[str, Any], scoring: str | None, groups: str | None) -> None:
-    """Raise DataError if an option of folds is given without their number."""
-    for value, option in ((scoring, "--scoring"), (groups, "--groups")):
-        if value is not None and "cv" not in given:
-            raise DataError(f"{option} applies to folds: give their number with --cv")
 
 
 def _require_checkpoint(given: Mapping[str, Any], data: Path, *others: tuple[Path | None, str]) -> None:

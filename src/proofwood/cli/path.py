@@ -136,6 +136,7 @@ def path(
     Each has its proof. One search finds them all, and the prices of a leaf (--alpha of 'fit') for which each is the
     best one.
     """
+    from proofwood.arguments import need_folds
     from proofwood.data.targets import banded
     from proofwood.estimators.tree_path import optimal_tree_path
 
@@ -144,6 +145,7 @@ def path(
     require_picture(plot)
     if out is not None and leaves is None and cv is None:
         raise DataError("--out saves one tree of the path: add --leaves N, or --cv FOLDS, which chooses a number")
+    need_folds(cv, groups=groups)
     rows = training_rows(data, [target], drop, categorical, groups, sheet, drop_missing=drop_missing)
     asked = bands_asked(bands)
     given = {} if criterion is None else {"criterion": criterion}

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import _safe_indexing
 
-from proofwood.arguments import choice, is_integer
+from proofwood.arguments import choice, is_integer, need_folds
 from proofwood.data.schema import forms_of
 from proofwood.engines.trees.front import MOST_LEAVES, Front, FrontTree, most_leaves
 from proofwood.estimators.base import fit_within
@@ -327,7 +327,7 @@ def optimal_tree_path(
     cv : int, splitter or iterable of (train, test), or None
         With folds, a path is searched on the training rows of each, and its trees predict the rows that it holds out.
         None: no folds.
-    groups : (n_samples,) group of each row; no fold divides a group
+    groups : (n_samples,) group of each row, with ``cv``; no fold divides a group
     random_state : int or None, default 0
         Seed of the shuffling of folds.
     min_samples_leaf, min_weight_fraction_leaf : as in every tree
@@ -372,6 +372,7 @@ def optimal_tree_path(
     """
     started = time.monotonic()
     check_depth(max_depth)
+    need_folds(cv, groups=groups)
     of_classes = {"class_weight": class_weight, "bands": bands}
     learner = _learner(criterion, of_classes)(
         max_depth,
