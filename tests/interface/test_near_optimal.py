@@ -23,18 +23,14 @@ from proofwood import (
     load,
     near_optimal_trees,
 )
-from proofwood.engines.trees.near import NearTrees
-from proofwood.near_optimal import NearOptimalTrees, near_optimal_trees_of
-from proofwood.result import Limits
+from proofwood.engines import trees
 from proofwood.engines.trees import solve
+from proofwood.engines.trees.near import NearTrees
 from proofwood.near_optimal import NearOptimalTrees, near_optimal_trees_of, posed, trees
+from proofwood.near_optimal import trees as trees_of_set
+from proofwood.near_optimal.picture import MOST_COSTS, joined
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits, Result, Status
-from proofwood.near_optimal.picture import MOST_COSTS, joined
-from proofwood.engines import trees
-from proofwood.near_optimal import NearOptimalTrees, near_optimal_trees_of
-from proofwood.near_optimal import trees as trees_of_set
-from proofwood.result import Limits
 from tests.interrupts import interrupted
 from tests.tables import constant_beside_gaps
 
@@ -459,6 +455,8 @@ def test_ctrl_c_before_the_count_is_raised(
     monkeypatch.setattr(posed.NearTrees, "of", counted)
     with pytest.raises(KeyboardInterrupt):
         near_optimal_trees(*table, max_depth=2, slack=2)
+
+
 def test_after_ctrl_c_no_other_column_is_searched_and_no_limit_is_blamed(
     large: NearOptimalTrees, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -471,8 +471,8 @@ def _warn_of_unproved(path: TreePath) -> None:
     if stats.stopped_by is not None and open_ones:
         advice = to_complete(stats, f"take a smaller {parameter('max_depth')}")
         warnings.warn(
-            f"{ended(stats)}: trees of {min(open_ones)} leaves and more may cost less, down to their lower bounds{path._within}."
-            f"{advice}",
+            f"{ended(stats)}: trees of {min(open_ones)} leaves and more may cost less, down to their lower bounds"
+            f"{path._within}.{advice}",
             OptimalityWarning,
             stacklevel=3,
         )
