@@ -23,11 +23,9 @@ from proofwood import (
     load,
     near_optimal_trees,
 )
-from proofwood.engines import trees
 from proofwood.engines.trees import solve
 from proofwood.engines.trees.near import NearTrees
 from proofwood.near_optimal import NearOptimalTrees, near_optimal_trees_of, posed, trees
-from proofwood.near_optimal import trees as trees_of_set
 from proofwood.near_optimal.picture import MOST_COSTS, joined
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import Limits, Result, Status
@@ -455,23 +453,6 @@ def test_ctrl_c_before_the_count_is_raised(
     monkeypatch.setattr(posed.NearTrees, "of", counted)
     with pytest.raises(KeyboardInterrupt):
         near_optimal_trees(*table, max_depth=2, slack=2)
-
-
-def test_after_ctrl_c_no_other_column_is_searched_and_no_limit_is_blamed(
-    large: NearOptimalTrees, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    limits = []
-
-    def press(problem: Any, **given: Any) -> Any:
-        limits.append(given["limits"].seconds)
-        result = trees.solve(problem, limits=Limits(seconds=0.0))
-        return replace(result, lower_bound=0.0, stats=replace(result.stats, stopped_by="interrupt"))
-
-    monkeypatch.setattr(trees_of_set, "solve", press)
-    with pytest.warns(OptimalityWarning, match="is not proved, for Ctrl-C ended the searches$"):
-        assert large.always_used() == ()
-    assert limits[0] > 0
-    assert set(limits[1:]) == {0.0}
 
 
 def test_limits() -> None:
