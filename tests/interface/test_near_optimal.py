@@ -406,7 +406,7 @@ def test_after_ctrl_c_no_further_column_is_searched(near: NearOptimalTrees, monk
         asked.append(problem)
         if len(asked) % 2:
             return solve(problem)
-        result = solve(problem, limits=Limits(0.0))
+        result = solve(replace(problem, max_depth=0))  # a single leaf is in hand
         stats = replace(result.stats, stopped_by="interrupt")
         return replace(result, lower_bound=0.0, status=Status.FEASIBLE, stats=stats)
 
