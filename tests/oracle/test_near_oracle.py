@@ -163,6 +163,42 @@ def test_a_limit_leaves_what_was_found() -> None:
         assert problem.integer_cost(table) == near.cost_of(number) <= best + 60
 
 
+def of_many_costs(rows: int, share: float) -> tuple[TreeProblem, int]:
+    """A problem in which most trees have a cost of their own, and a budget."""
+    rng = np.random.default_rng(0)
+    X = rng.random((rows, 3))
+    codes = ((X[:, 0] > 0.5) ^ (rng.random(rows) < 0.3)).astype(int)
+    weights = rng.integers(1, 10**6, rows)
+    problem = TreeProblem.from_arrays(X, codes, max_depth=3, sample_weight=weights * 1.0)
+    model = solve(problem).model
+    assert model is not None
+    return problem, problem.integer_cost(model) + int(share * weights.sum()) * problem.cost.error_price
+
+
+def test_the_count_of_many_costs_keeps_to_the_limit() -> None:
+    problem, budget = of_many_costs(300, 0.03)
+    near = NearTrees.of(problem, budget, limits=Limits(seconds=0.5))
+    assert near.found.seconds < 5
+    assert not near.exact
+    assert near.count == sum(near.tally.values())
+    for number in (0, near.count // 2, near.count - 1) if near.count else ():
+        table = near.table_of(near.read([number])[0])
+        assert problem.integer_cost(table) == near.cost_of(number) <= budget
+
+
+def test_a_set_is_exact_if_and_only_if_it_is_whole() -> None:
+    problem, budget = of_many_costs(120, 0.04)
+    whole = NearTrees.of(problem, budget)
+    assert whole.exact
+    for share in (0.5, 0.75):
+        part = NearTrees.of(problem, budget, limits=Limits(seconds=share * whole.found.seconds))
+        assert part.exact == (part.tally == whole.tally)
+        assert part.stopped_by == (None if part.exact else "time_limit")
+        assert all(trees <= whole.tally[cost] for cost, trees in part.tally.items())
+        use = part.column_use()
+        assert use.at_least == use.at_most  # what is read is what is counted
+
+
 def test_what_cannot_be_counted() -> None:
     problem = TreeProblem.from_arrays([[0.0], [1.0]], [0, 1], max_depth=4)
     with pytest.raises(ValueError, match="up to a depth of 3"):

@@ -149,7 +149,7 @@ class NearTrees:
     @property
     def stopped_by(self) -> str | None:
         """What ended the count early; None if all trees are counted."""
-        return STOPPED_BY[self.found.stopped]
+        return None if self.exact else STOPPED_BY[self.found.stopped]
 
     @property
     def exact(self) -> bool:

@@ -94,7 +94,7 @@ class NearTrees {
     stopped_ = stop_.load();
   }
 
-  bool done() const { return search_ && search_->done() && stopped_ == kRunning; }
+  bool done() const { return reader_ && search_->done(); }  // a stop that came later took no tree away
   int stopped() const { return stop_.load() == kRunning ? stopped_ : stop_.load(); }
   double seconds() const { return seconds_; }
   nb::dict counters() const {

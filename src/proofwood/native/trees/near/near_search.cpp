@@ -36,37 +36,46 @@ void NearSearch::run() {
   else if (depth() == 2) {
     KnownSplitsPtr known;
     whole = edges_.find(rows_, 0, settings_.budget, shallow_, known);
-  } else if (depth() > 2)
-    run_deep();
-  done_ = whole && !shared_.stopped();
+  } else {
+    adder_.begin(std::max<i64>(0, settings_.budget - Adder::kDense + 1), settings_.budget);
+    if (leaf_ < kInfinite) adder_.add(leaf_, 1);
+    if (depth() > 2) whole = run_deep();
+  }
   if (!whole) shallow_ = {};
-  add_up();
+  tally_ = depth() == 1 || depth() == 2 ? shallow_.tally : adder_.finish();
+  adder_ = {};
+  std::sort(cuts_.begin(), cuts_.end(), [](const RootCut& a, const RootCut& b) {
+    return a.feature != b.feature ? a.feature < b.feature : a.position < b.position;
+  });
+  done_ = whole;
 }
 
 // Algorithm 1 at the root. What a tree costs lowers no limit: `upper` is forgotten each time.
-void NearSearch::run_deep() {
+bool NearSearch::run_deep() {
   const Settings& search = settings_.search;
-  if (rows_.n < 2 || rows_.leaf == 0 || !search.minimum.may_split(rows_.counts)) return;
+  if (rows_.n < 2 || rows_.leaf == 0 || !search.minimum.may_split(rows_.counts)) return true;
   Subproblem& root = solver_.begin(rows_, depth(), settings_.budget + 1, 0);
   root.upper = kInfinite;
   solver_.open(root);
   const Solution shallow = solver_.solve(rows_, depth() - 1);
-  if (shallow.stopped) return;
+  if (shallow.stopped) return false;
   root.set_base(shallow.relaxed, search.prices.leaf);
   Candidate candidate;
   Evaluated evaluated;
-  while (!shared_.stopped() && root.take(candidate)) {
+  while (root.take(candidate)) {
+    if (shared_.stopped()) return false;  // a split is left
     solver_.evaluate(rows_, depth(), candidate, 0, evaluated);
-    if (evaluated.stopped) return;
+    if (evaluated.stopped) return false;
     ++evaluated_;
-    if (evaluated.point.upper <= settings_.budget && !take_cut(evaluated)) return;
+    if (evaluated.point.upper <= settings_.budget && !take_cut(evaluated)) return false;
     root.record(candidate, evaluated, true);
     root.upper = kInfinite;
     root.plan = nullptr;
   }
+  return true;
 }
 
-// The sides of the split are where the solver left them. False if stopped.
+// The sides of the split are where the solver left them.
 bool NearSearch::take_cut(Evaluated& evaluated) {
   const Point& point = evaluated.point;
   Solver::Level& level = solver_.level(depth());
@@ -100,34 +109,32 @@ bool NearSearch::take_cut(Evaluated& evaluated) {
     else
       kept_ += trees.bytes();
   }
-  cuts_.push_back(std::move(cut));
-  return true;
+  const bool whole = add_up(cut);
+  if (!cut.sides[0].tally.empty()) cuts_.push_back(std::move(cut));
+  return whole;
 }
 
-void NearSearch::add_up() {
-  std::sort(cuts_.begin(), cuts_.end(), [](const RootCut& a, const RootCut& b) {
-    return a.feature != b.feature ? a.feature < b.feature : a.position < b.position;
-  });
-  if (depth() == 1 || depth() == 2) {
-    tally_ = shallow_.tally;
-    return;
+// Trees per cost: as many pairs of costs as two long lists have. Where this is stopped, the set has the trees that are
+// counted: those whose low side costs no more.
+bool NearSearch::add_up(RootCut& cut) {
+  if (cut.repeated) return true;
+  Tally& lows = cut.sides[0].tally;
+  for (std::size_t i = 0; i < lows.size(); ++i) {
+    if (shared_.stopped()) {
+      lows.resize(i);
+      cut.sides[0].forget_edges();
+      if (i > 0) cut.budget[0] = lows.back().cost;
+      return false;
+    }
+    const CostCount& low = lows[i];
+    for (const CostCount& high : cut.sides[1].tally) {
+      const i64 cost = low.cost + high.cost + prices().leaf;
+      if (cost > settings_.budget) break;
+      const bool no_tree = cut.dull && low.cost == cut.leaf[0] && high.cost == cut.leaf[1];
+      adder_.add(cost, checked_product(low.count, high.count) - (no_tree ? 1 : 0));
+    }
   }
-  i64 least = std::min(leaf_, settings_.budget);
-  for (const RootCut& cut : cuts_)
-    least = std::min(least, cut.sides[0].tally.front().cost + cut.sides[1].tally.front().cost + prices().leaf);
-  Adder adder;
-  adder.begin(least, settings_.budget);
-  if (leaf_ < kInfinite) adder.add(leaf_, 1);
-  for (const RootCut& cut : cuts_)
-    for (const CostCount& low : cut.sides[0].tally)
-      for (const CostCount& high : cut.sides[1].tally) {
-        if (cut.repeated) continue;
-        const i64 cost = low.cost + high.cost + prices().leaf;
-        if (cost > settings_.budget) break;
-        const bool no_tree = cut.dull && low.cost == cut.leaf[0] && high.cost == cut.leaf[1];
-        adder.add(cost, checked_product(low.count, high.count) - (no_tree ? 1 : 0));
-      }
-  tally_ = adder.finish();
+  return true;
 }
 
 }  // namespace proofwood::trees::near

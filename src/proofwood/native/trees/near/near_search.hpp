@@ -87,9 +87,9 @@ class NearSearch {
   std::size_t edges_found() const { return edges_found_; }
 
  private:
-  void run_deep();
+  bool run_deep();  // false if stopped, as the next two
   bool take_cut(Evaluated& evaluated);
-  void add_up();
+  bool add_up(RootCut& cut);
 
   Table table_;
   ColumnViews views_;
@@ -101,6 +101,7 @@ class NearSearch {
   i64 leaf_ = kInfinite;
   EdgeTrees shallow_;  // of a depth of one or two: all
   std::vector<RootCut> cuts_;
+  Adder adder_;
   Tally tally_;
   std::size_t kept_ = 0, evaluated_ = 0, edges_found_ = 0;
   bool done_ = false;

@@ -5,12 +5,6 @@
 
 namespace proofwood::trees::near {
 
-namespace {
-
-constexpr i64 kDense = 4096;  // costs
-
-}  // namespace
-
 Count trees_of(const Tally& tally, i64 cost) {
   const auto at = std::lower_bound(tally.begin(), tally.end(), cost,
                                    [](const CostCount& c, i64 wanted) { return c.cost < wanted; });
@@ -25,10 +19,10 @@ void Adder::begin(i64 least, i64 most) {
 
 Tally Adder::finish() {
   Tally tally;
-  for (std::size_t i = 0; i < dense_.size(); ++i)
-    if (dense_[i] != 0) tally.push_back({least_ + static_cast<i64>(i), dense_[i]});
   for (const auto& [cost, count] : sparse_)
     if (count != 0) tally.push_back({cost, count});
+  for (std::size_t i = 0; i < dense_.size(); ++i)
+    if (dense_[i] != 0) tally.push_back({least_ + static_cast<i64>(i), dense_[i]});
   return tally;
 }
 

@@ -34,16 +34,14 @@ struct CostCount {
 using Tally = std::vector<CostCount>;
 Count trees_of(const Tally& tally, i64 cost);
 
-// Adds up trees per cost. Costs are from `least` to `most`.
+// Adds up trees per cost. Costs are at most `most`; an array has those from `least` on, if they are no more than kDense.
 class Adder {
  public:
+  static constexpr i64 kDense = 4096;
   void begin(i64 least, i64 most);
   void add(i64 cost, Count count) {
-    Count& sum = dense_.empty() ? sparse_[cost] : dense_[static_cast<std::size_t>(cost - least_)];
+    Count& sum = dense_.empty() || cost < least_ ? sparse_[cost] : dense_[static_cast<std::size_t>(cost - least_)];
     sum = checked_sum(sum, count);
-  }
-  void take_off(i64 cost, Count count) {
-    (dense_.empty() ? sparse_[cost] : dense_[static_cast<std::size_t>(cost - least_)]) -= count;
   }
   Tally finish();
 
