@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import time
 import warnings
 from dataclasses import replace
 from itertools import islice
@@ -467,6 +468,17 @@ def test_limits() -> None:
     assert "at least" in near.summary()
     with pytest.raises(TimeoutError, match="the best tree was not proved"):
         near_optimal_trees(X, y, time_limit=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::proofwood.OptimalityWarning", "ignore::proofwood.DataWarning")
+def test_decisions_of_stumps_keep_to_the_limit() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.random((30_000, 12))
+    y = (X[:, 0] > 0.5) ^ (rng.random(30_000) < 0.4)
+    near = near_optimal_trees(X, y, max_depth=1, slack=0.2)
+    started = time.monotonic()
+    near.decisions(X, time_limit=0.2)
+    assert time.monotonic() - started < 2.0
 
 
 def test_where_the_first_tree_is_not_read_in_time_any_column_may_be_used_by_all(

@@ -39,14 +39,12 @@ class Decided final : public StumpSink {
       const u32 label = heaviest(side.rows.counts.class_weight.data(), n_classes_);
       for (std::size_t i = 0; i < open_.size(); ++i) flag_[label][i] = 1;
     }
-    if (search_.depth() == 1)
-      take_roots();
-    else if (!walk_.stumps(
-                 side, *this, [&](std::size_t from, std::size_t n) { begin(from, n); },
-                 [&](std::size_t from, std::size_t n) { end(from, n); }))
-      return false;
+    const bool whole = search_.depth() == 1 ? take_roots()
+                                            : walk_.stumps(
+                                                  side, *this, [&](std::size_t from, std::size_t n) { begin(from, n); },
+                                                  [&](std::size_t from, std::size_t n) { end(from, n); });
     put_back();
-    return true;
+    return whole;
   }
 
   void take(u32 feature, const StumpHit* hits, std::size_t n) override {
@@ -223,10 +221,14 @@ class Decided final : public StumpSink {
       auto& flag = flag_[heaviest(weights_.data() + slot * n_classes_, n_classes_)];
       for (std::size_t i = 0; i < open_.size(); ++i) flag[i] |= here_[i];
     }
+    take_stumps(slot, [&](u32 feature, u32 position) { return above(edge, side, feature, position); });
+  }
+  // `above(feature, position)`: rank of the value above a stump.
+  void take_stumps(std::size_t slot, const auto& above) {
     for (u32 f = 0; f < n_features_; ++f)
       for (u32 c = 0; c < n_classes_; ++c) {
         const std::size_t at = (slot * n_features_ + f) * n_classes_ + c;
-        if (last_low_[at] != 0) take_low(f, c, above(edge, side, f, last_low_[at]));
+        if (last_low_[at] != 0) take_low(f, c, above(f, last_low_[at]));
         if (first_high_[at] != kNever) take_high(f, c, side_->rows.key(f)[first_high_[at] - 1] >> kLabelBits);
       }
   }
@@ -264,19 +266,22 @@ class Decided final : public StumpSink {
     return false;
   }
 
-  // Depth one: both sides of each root are leaves.
-  void take_roots() {
+  // Depth one: both sides of each root are leaves, and the root is the stump. False if stopped.
+  bool take_roots() {
+    last_low_.assign(std::size_t{n_features_} * n_classes_, 0);
+    first_high_.assign(std::size_t{n_features_} * n_classes_, kNever);
+    std::vector<i64> high(n_classes_);
+    bool whole = true;
     for (const Edge& edge : side_->trees.edges) {
+      if (!(whole = !walk_.stopped())) break;
       add_up(edge.feature);
       const i64* const low = before_.data() + std::size_t{edge.position} * n_classes_;
-      std::vector<i64> high(side_->rows.counts.class_weight);
-      for (u32 c = 0; c < n_classes_; ++c) high[c] -= low[c];
-      for (const std::size_t side : {0, 1}) {
-        reach(edge, side);
-        auto& flag = flag_[heaviest(side == 0 ? low : high.data(), n_classes_)];
-        for (std::size_t i = 0; i < open_.size(); ++i) flag[i] |= here_[i];
-      }
+      for (u32 c = 0; c < n_classes_; ++c) high[c] = side_->rows.counts.class_weight[c] - low[c];
+      note(0, edge.feature, edge.position, heaviest(low, n_classes_), heaviest(high.data(), n_classes_));
     }
+    here_.assign(open_.size(), 1);
+    take_stumps(0, [&](u32 feature, u32 position) { return side_->rows.key(feature)[position] >> kLabelBits; });
+    return whole;
   }
 
   NearSearch& search_;

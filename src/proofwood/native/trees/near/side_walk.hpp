@@ -60,6 +60,7 @@ class SideWalk {
     return true;
   }
   const StumpFinder& finder() const { return finder_; }
+  bool stopped() const { return stop_.load(std::memory_order_relaxed) != 0; }
 
  private:
   const EdgeTrees* edges_of(Rows& rows, i64 budget, const EdgeTrees& trees) {
