@@ -23,8 +23,9 @@ from proofwood.engines.bdd.solve import solve as solve_diagram
 from proofwood.engines.bdd.subset.fewest import fewest_tests
 from proofwood.engines.bdd.subset.search import best_subset, optimal_subsets, subset_errors
 from proofwood.engines.diagram.solve import solve as solve_layered
-from proofwood.engines.interrupts import INTERRUPT, answer_of, completed
+from proofwood.engines.interrupts import INTERRUPT, TIME, answer_of, completed
 from proofwood.engines.minimal import solve as solve_minimal
+from proofwood.engines.minimal.solve import nothing_known
 from proofwood.engines.trees import solve as solve_tree
 from proofwood.papers.inferdt.solve import solve as solve_by_sat
 from proofwood.papers.maxsat_bdd.solve import solve as solve_by_maxsat
@@ -157,6 +158,42 @@ def test_ctrl_c_as_a_search_is_completed_is_the_last_search(name: str, monkeypat
         searches = 0
         WORK[name]()
         assert searches == last, f"{searches} searches, though Ctrl-C came in number {last}"
+
+
+@pytest.mark.parametrize("minimize", [Minimize.DEPTH, Minimize.NODES])
+def test_ctrl_c_as_a_search_with_permitted_errors_is_completed_is_the_last_search(
+    minimize: Minimize, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = sys.modules["proofwood.engines.minimal.solve"]
+    whole = module._native_search
+
+    def unfinished(*given: Any, easy: float = 0.0, **more: Any) -> dict[str, Any]:
+        """The first search finds nothing in time."""
+        return nothing_known() | {"stopped": TIME} if easy else whole(*given, **more)
+
+    monkeypatch.setattr(module, "_native_search", unfinished)
+    rng = np.random.default_rng(5)
+    rows = RankedRows.from_bits(rng.integers(0, 2, (60, 10)), rng.integers(0, 2, 60))
+    searches: list[str] = []
+    last = 0
+
+    def counted(name: str, of: Callable[..., dict[str, Any]], *given: Any) -> dict[str, Any]:
+        searches.append(name)
+        return of(*given) | ({"stopped": INTERRUPT} if len(searches) == last else {})
+
+    for native in ("solve_tree", "solve_front", "minimal_tree"):
+        monkeypatch.setattr(_native, native, partial(counted, native, getattr(_native, native)))
+    problem = MinimalTreeProblem(rows, minimize, None, 15)
+    best = solve_minimal(problem).objective
+    every = searches.copy()
+    assert "solve_tree" in every
+    assert minimize is Minimize.DEPTH or "solve_front" in every
+    for last in range(1, len(every) + 1):
+        searches.clear()
+        result = solve_minimal(problem)
+        assert searches == every[:last]
+        assert stopped_by(result) == "interrupt"
+        assert result.lower_bound <= best <= result.objective
 
 
 def test_the_native_search_is_not_reached(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -154,11 +154,12 @@ def _ask_depth(known: Known, clock: Clock, offer: Callable[[Tree], None]) -> Non
         found = bound(_least_error(problem, depth), below=problem.max_errors + 1, limits=Limits(clock.seconds_left))
         if found.model is not None:
             offer(_over_tests(found.model, problem))
-        elif found.stopped_by == "interrupt":
+            known.raise_depth(depth, proved=True)
+        if found.stopped_by == "interrupt":
             raise KeyboardInterrupt
-        elif found.stopped_by is not None:
+        if found.model is None and found.stopped_by is not None:
             return
-        else:
+        if found.model is None:
             known.raise_depth(depth + 1)
 
 

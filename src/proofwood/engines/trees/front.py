@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from proofwood import _native
-from proofwood.engines.interrupts import ENDED, STOPPED_BY, TIME, answer_of, code_of, completed, raise_ended
+from proofwood.engines.interrupts import ENDED, STOPPED_BY, TIME, answer_of, code_of, completed, ended_by, raise_ended
 from proofwood.engines.run import Clock
 from proofwood.engines.trees.options import SearchOptions
 from proofwood.engines.trees.solve import (
@@ -53,7 +53,7 @@ class SizedBound:
     ----------
     errors : integer weight that the tree found misclassifies; if no tree was found, a lower bound for all trees
     found : whether some tree has fewer errors than the given number
-    stopped_by : None if the answer is final, else "time_limit" or "interrupt"
+    stopped_by : None if the answer is final, else "time_limit" or "interrupt"; "interrupt" also of a final answer
     """
 
     errors: int
@@ -229,7 +229,7 @@ def bound_errors(
         return SizedBound(0, False, stopped_by)
     upper, lower = found["upper"][-1], found["lower"][-1]
     if upper < below:
-        return SizedBound(upper, True, None)
+        return SizedBound(upper, True, ended_by(stopped_by, complete=True))
     return SizedBound(min(below, lower), False, stopped_by)
 
 
