@@ -193,6 +193,12 @@ class Result:
         return self.objective - self.lower_bound
 
     @property
+    def measure(self) -> str:
+        """The measure that the objective is 1 less, such as "F1" with the unit "1 - F1"; empty if there is none."""
+        less, _, measure = self.unit.partition("1 - ")
+        return "" if less else measure
+
+    @property
     def within(self) -> str:
         """The scope as text that follows "proved optimal"; empty without a scope."""
         return for_these_tests(self.scope)
@@ -285,6 +291,11 @@ def figure(value: float, rounding: str = ROUND_HALF_EVEN, digits: int = 6) -> st
     if digits - 1 <= exact.adjusted() < 15:
         return f"{exact.quantize(Decimal(1), rounding):,}"
     return f"{float(exact.quantize(Decimal((0, (1,), exact.adjusted() - digits + 1)), rounding)):,.{digits}g}"
+
+
+def one_less(text: str) -> str:
+    """1 less the number that :func:`figure` wrote: rounded down if that is rounded up, and the other way round."""
+    return f"{1 - Decimal(text):f}"
 
 
 def unproved(result: Result, why: str, seconds: float | None = None) -> Result:

@@ -12,8 +12,8 @@ from proofwood.language import gettext, marked, ngettext, number, retold
 from proofwood.markup import trace_svg
 from proofwood.questions.population import NoBound, PopulationBound
 from proofwood.report.words import count
-from proofwood.result import Figures, ProgressEvent, Result, Status
-from proofwood.show.trace import finite, status_text
+from proofwood.result import Figures, ProgressEvent, Result, Status, figure, one_less
+from proofwood.show.trace import finite, measured, status_text
 
 if TYPE_CHECKING:
     from proofwood.estimators.classifier import ProvedClassifier
@@ -28,10 +28,13 @@ def proof_parts(model: ProvedClassifier, recounted: float | str | None) -> dict[
     recounted : cost of the model on the rows of the report; a text with the reason if it cannot be counted
     """
     result, proof = model.result_, proof_report(model)
-    agrees = None
+    agrees, figures = None, Figures.of(result)
+    told = counted = recounted
     if isinstance(recounted, float):
         agrees = recounted == result.objective
-    figures = Figures.of(result)
+        told = counted = number(figures.objective) if agrees else count(recounted)
+        if result.measure:
+            counted = measured(result, figures.objective if agrees else figure(recounted))
     claim = proof.claim.removesuffix(result.within)
     statement, strong = _statement(result, claim[:1].upper() + claim[1:], int(model.model_.rows[0]))
     return {
@@ -45,7 +48,7 @@ def proof_parts(model: ProvedClassifier, recounted: float | str | None) -> dict[
         "objective": number(figures.objective),
         "bound": number(figures.lower_bound),
         "gap": number(figures.gap),
-        "unit": gettext(result.unit),
+        "unit": f"({gettext(result.unit)})" if result.measure else gettext(result.unit),
         "population": _of_population(model),
         "scope": [retold(limit) for limit in result.scope],
         "parts": [
@@ -56,9 +59,8 @@ def proof_parts(model: ProvedClassifier, recounted: float | str | None) -> dict[
         "engine": result.stats.engine,
         "seconds": number(f"{result.stats.seconds:.2f}"),
         "stopped_by": gettext(result.stats.stopped_by) if result.stats.stopped_by else None,
-        "recounted": (number(figures.objective) if agrees else count(recounted))
-        if isinstance(recounted, float)
-        else recounted,
+        "recounted": told,
+        "counted": counted,
         "agrees": agrees,
         "call": call(model),
         "class": type(model).__name__,
@@ -100,12 +102,19 @@ def _statement(result: Result, claim: str, n_rows: int) -> tuple[str, str]:
     rounded = of_numbers(result)
     if rounded:
         cost = f"{number(figures.objective)} ({gettext(result.unit)})"
+    measure, bound = result.measure, number(figures.lower_bound)
+    if measure:
+        cost, bound = measured(result, figures.objective), number(one_less(figures.lower_bound))
     of_rows = {"cost": cost, "rows": ngettext("%(n)s training row", "%(n)s training rows", n_rows)}
     if result.status is Status.OPTIMAL:
+        if measure:
+            return f"{claim}{within}:", gettext("%(cost)s on the %(rows)s is the greatest.", **of_rows)
         return f"{claim}{within}:", gettext("%(cost)s on the %(rows)s is the least.", **of_rows)
     if result.status is Status.WITHIN_GAP:
         gap = f"{number(figures.gap)} {gettext(result.unit)}"
-        if rounded:
+        if measure:
+            gap = number(figures.gap)
+        elif rounded:
             gap = gettext("%(share)s of it", share=number(closeness(result)))
         return (
             gettext("%(claim)s by more than %(gap)s:", claim=claim + within, gap=gap),
@@ -114,9 +123,16 @@ def _statement(result: Result, claim: str, n_rows: int) -> tuple[str, str]:
     unproved = gettext("Not proved to be the best: the model has %(cost)s on the %(rows)s.", **of_rows)
     if result.lower_bound <= 0:
         return unproved, gettext("The search has ruled out nothing better yet.")
+    if measure:
+        return unproved, gettext(
+            "Of the models that the learner can choose, none has more than %(bound)s%(within)s; a better one may "
+            "exist.",
+            bound=bound,
+            within=within,
+        )
     return unproved, gettext(
         "Of the models that the learner can choose, none has less than %(bound)s%(within)s; a better one may exist.",
-        bound=number(figures.lower_bound),
+        bound=bound,
         within=within,
     )
 

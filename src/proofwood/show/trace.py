@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from proofwood.language import gettext, number
 from proofwood.printable import printable
-from proofwood.result import Figures, ProgressEvent, Result, Status
+from proofwood.result import Figures, ProgressEvent, Result, Status, one_less
 from proofwood.show.palette import class_colours, tint
 from proofwood.show.plot import GREY, axes_for, need_matplotlib
 
@@ -78,6 +78,11 @@ def finite(trace: Sequence[ProgressEvent]) -> list[ProgressEvent]:
     return [event for event in trace if math.isfinite(event.objective)]
 
 
+def measured(result: Result, objective: str) -> str:
+    """The measure that is 1 less the objective, such as "F1 0.5651"; ``objective`` is that of :class:`Figures`."""
+    return f"{gettext(result.measure)} {number(one_less(objective))}"
+
+
 def status_text(result: Result) -> str:
     """A short text that says what is proved; for the meaning of "these tests" see the scope of the result."""
     figures = Figures.of(result)
@@ -87,10 +92,15 @@ def status_text(result: Result) -> str:
         "gap": number(figures.gap),
         "bound": number(figures.lower_bound),
     }
+    unproved = gettext("not proved: %(cost)s, at least %(bound)s%(tests)s", **values)
+    if result.measure and result.model is not None:
+        values["cost"] = measured(result, figures.objective)
+        values["bound"] = number(one_less(figures.lower_bound))
+        unproved = gettext("not proved: %(cost)s, at most %(bound)s%(tests)s", **values)
     told = {
         Status.OPTIMAL: gettext("proved optimal%(tests)s: %(cost)s", **values),
         Status.WITHIN_GAP: gettext("proved within %(gap)s of the optimum%(tests)s: %(cost)s", **values),
-        Status.FEASIBLE: gettext("not proved: %(cost)s, at least %(bound)s%(tests)s", **values),
+        Status.FEASIBLE: unproved,
         Status.INFEASIBLE: gettext("proved: no model meets the constraints%(tests)s", **values),
         Status.UNKNOWN: gettext("stopped before the first model"),
     }

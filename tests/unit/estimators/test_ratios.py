@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -12,10 +13,13 @@ import pytest
 from sklearn.base import clone
 from sklearn.metrics import f1_score, fbeta_score, jaccard_score
 
-from proofwood import OptimalityWarning, OptimalTreeClassifier, load
+from proofwood import OptimalityWarning, OptimalTreeClassifier, load, write_report
 from proofwood.problem.targets.ratios import Floor, Ratio, Weights
-from proofwood.result import Status
+from proofwood.report.proof import proof_parts
+from proofwood.result import Status, figure, one_less
+from proofwood.show.trace import status_text
 from tests.command_line import failed, worked
+from tests.unit.report.test_report import Page
 
 
 @pytest.fixture(scope="module")
@@ -193,6 +197,39 @@ def test_a_bound_is_that_of_the_corner_that_costs_least() -> None:
     corner = Weights(Fraction(3), Fraction(2))
     corners = [corner, Weights(Fraction(9), Fraction(0)), Weights(Fraction(0), Fraction(8))]
     assert ratio.least(both, every) == min(ratio.cost(one, every) for one in corners)
+
+
+@pytest.mark.parametrize("criterion", ["f1", "jaccard"])
+def test_a_report_states_the_measure(rows: Any, tmp_path: Any, criterion: str) -> None:
+    X, y = rows
+    tree = OptimalTreeClassifier(2, criterion=criterion, pos_label="yes").fit(X, y)
+    name = {"f1": "F1", "jaccard": "Jaccard index"}[criterion]
+    value = f"{name} {one_less(figure(tree.objective_))}"
+    told = proof_parts(tree, tree.objective_)
+    assert told["statement"] == f"No tree of depth at most 2 has a greater {name}:"
+    assert told["strong"] == f"{value} on the {len(y)} training rows is the greatest."
+    assert told["headline"] == f"proved optimal: {value}"
+    assert (told["counted"], told["unit"]) == (value, f"(1 - {name})")
+    assert proof_parts(tree, 0.25)["counted"] == f"{name} 0.75"
+    write_report(tree, tmp_path / "r.html", X, y)
+    text = Page((tmp_path / "r.html").read_text()).text
+    assert f"{value} on the {len(y)} training rows is the greatest." in text
+    assert f"Counted again without the search: {value}." in text
+
+
+def test_a_claim_about_a_measure_is_rounded_so_that_it_is_true(rows: Any) -> None:
+    X, y = rows
+    tree = OptimalTreeClassifier(2, criterion="f1", pos_label="yes").fit(X, y)
+    open_one = replace(tree.result_, objective=2 / 3, lower_bound=1 / 3, status=Status.FEASIBLE)
+    assert status_text(open_one) == "not proved: F1 0.333333, at most 0.666667"
+    tree.result_ = open_one
+    told = proof_parts(tree, None)
+    assert told["statement"].startswith("Not proved to be the best: the model has F1 0.333333 on the ")
+    assert told["strong"].startswith("Of the models that the learner can choose, none has more than 0.666667; ")
+    tree.result_ = replace(open_one, status=Status.WITHIN_GAP)
+    told = proof_parts(tree, None)
+    assert told["statement"] == "No tree of depth at most 2 has a greater F1 by more than 0.333334:"
+    assert told["strong"].startswith("this one has F1 0.333333 on the ")
 
 
 def test_the_command_line_has_it(rows: Any, tmp_path: Any) -> None:
