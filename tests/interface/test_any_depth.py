@@ -110,11 +110,12 @@ def test_what_cannot_be_searched_so_is_refused():
             OptimalTreeClassifier(max_depth=None, alpha=0.1, criterion=criterion), X, Y, match="only errors of classes"
         )
     refused(OptimalTreeClassifier(max_depth="none", alpha=0.1), X, Y, match="is not a depth")
-    refused(OptimalTreeCV(max_depth=None), X, Y, match="max_depth=None is not a depth")
-    refused(OptimalTreeRegressor(max_depth=None, alpha=0.1), X, RNG.random(300), match="max_depth=None is not a depth")
-    refused(OptimalPolicyTree(max_depth=None, alpha=0.1), X, RNG.random((300, 2)), match="is not a depth")
+    refused(OptimalTreeCV(max_depth=None), X, Y, match="which a cross-validation does not search: pass a depth")
+    others = r"^max_depth=None asks for trees of every depth: only errors of classes can be searched so; pass a depth"
+    refused(OptimalTreeRegressor(max_depth=None, alpha=0.1), X, RNG.random(300), match=others)
+    refused(OptimalPolicyTree(max_depth=None, alpha=0.1), X, RNG.random((300, 2)), match=others)
     times = np.rec.fromarrays([RNG.random(300) < 0.5, RNG.random(300)], names="event,time")
-    refused(OptimalSurvivalTree(max_depth=None, alpha=0.1), X, times, match="is not a depth")
+    refused(OptimalSurvivalTree(max_depth=None, alpha=0.1), X, times, match=others)
 
 
 def test_from_the_command_line(tmp_path, tree):
@@ -128,4 +129,8 @@ def test_from_the_command_line(tmp_path, tree):
     assert answer["proof"]["status"] == "optimal"
     assert "pass alpha" in failed(*fit, "none")
     assert "--max-depth 'deep': expected a number of tests (such as 3), or none" in failed(*fit, "deep")
-    assert "is not a depth" in failed(*fit, "none", "--cv", 3)
+    every = "--max-depth none asks for trees of every depth"
+    assert f"{every}, which a cross-validation does not search: pass a depth" in failed(*fit, "none", "--cv", 3)
+    assert f"{every}, which a path by leaves does not search: pass a depth" in failed("path", *fit[1:], "none")
+    of_numbers = ("fit", tmp_path / "train.csv", "--target", "a", "--model", "regressor", "--max-depth", "none")
+    assert f"{every}: only errors of classes can be searched so; pass a depth" in failed(*of_numbers)

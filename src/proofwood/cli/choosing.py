@@ -82,12 +82,12 @@ def choose_size(
     from proofwood.estimators.optimal_regressor_cv import OptimalTreeRegressorCV
     from proofwood.estimators.optimal_survival_cv import OptimalSurvivalTreeCV
     from proofwood.estimators.optimal_tree_cv import OptimalTreeCV
-    from proofwood.problem.tree import check_depth
+    from proofwood.problem.tree import BY_DEPTH, check_depth
 
     if folds < 2:
         raise DataError(f"--cv {folds}: expected a number of folds from 2")
     deepest = settings.get("max_depth", MOST_DEPTH)
-    check_depth(deepest)
+    check_depth(deepest, BY_DEPTH % "a cross-validation")
     given = {**settings, "max_depth": tuple(range(min(1, deepest), deepest + 1))}
     searches = {"tree": OptimalTreeCV, "regressor": OptimalTreeRegressorCV, "survival": OptimalSurvivalTreeCV}
     search: Any = searches[model]

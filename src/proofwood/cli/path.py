@@ -25,7 +25,7 @@ from proofwood.cli.answers import (
 from proofwood.cli.errors import INTERRUPTED, stops_told, warn
 from proofwood.cli.files import require_out, say_saved, writing
 from proofwood.cli.labelled import training_rows
-from proofwood.cli.learners.option import Predicts
+from proofwood.cli.learners.option import Predicts, depth
 from proofwood.cli.options import (
     TABLE_HELP,
     Bands,
@@ -94,7 +94,7 @@ register(
 def path(
     data: Annotated[Path, typer.Argument(help=f"{TABLE_HELP}, with a header.")],
     target: Target,
-    max_depth: Annotated[int, typer.Option(metavar="N", help="Most tests on a path from the root to a leaf.")] = 3,
+    max_depth: Annotated[str, typer.Option(metavar="N", help="Most tests on a path from the root to a leaf.")] = "3",
     criterion: Annotated[
         str | None,
         typer.Option(
@@ -146,6 +146,7 @@ def path(
     if out is not None and leaves is None and cv is None:
         raise DataError("--out saves one tree of the path: add --leaves N, or --cv FOLDS, which chooses a number")
     need_folds(cv, groups=groups)
+    tests: Any = depth(max_depth)  # a path refuses None
     rows = training_rows(data, [target], drop, categorical, groups, sheet, drop_missing=drop_missing)
     asked = bands_asked(bands)
     given = {} if criterion is None else {"criterion": criterion}
@@ -157,7 +158,7 @@ def path(
         found = optimal_tree_path(
             rows.features,
             aim.values,
-            max_depth=max_depth,
+            max_depth=tests,
             criterion=criterion or ("errors" if by_classes else "squared_error"),
             max_leaf_nodes=max_leaf_nodes,
             cv=cv,

@@ -33,7 +33,7 @@ from proofwood.exceptions import DataWarning, OptimalityWarning
 from proofwood.hints import Hint, parameter
 from proofwood.language import gettext, ngettext, number
 from proofwood.model.node_table import FloatArray, IntArray
-from proofwood.problem.tree import check_depth, check_min_samples_leaf
+from proofwood.problem.tree import BY_DEPTH, check_depth, check_min_samples_leaf
 from proofwood.result import Status
 from proofwood.show.cross_validation import plot_scores
 
@@ -185,7 +185,7 @@ class ChosenTree(FittedModel):
             if not values_of(getattr(self, name)):
                 raise ValueError(f"{name}={getattr(self, name)!r} has no value to try: expected at least one")
         for depth in values_of(self.max_depth):
-            check_depth(depth)
+            check_depth(depth, BY_DEPTH % "a cross-validation")
         for price in values_of(self.alpha):
             number = finite(price)
             if number is None or not 0 <= number <= 1:

@@ -59,7 +59,7 @@ from proofwood.problem.class_limits import FairClasses, OrderedClasses
 from proofwood.problem.objectives import share_of
 from proofwood.problem.targets import ClassShares, Gini, LogLoss
 from proofwood.problem.targets.ratios import Ratio, RatioClasses
-from proofwood.problem.tree import BY_DEPTH, NO_PRICE, TreeProblem
+from proofwood.problem.tree import BY_DEPTH, NO_PRICE, TreeProblem, any_depth
 from proofwood.result import Limits, Progress, Result, figure
 
 SHARES: Mapping[str, type[ClassShares]] = {"log_loss": LogLoss, "gini": Gini}
@@ -301,9 +301,9 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
             "constraints": bool(tree_constraints(self.constraints)[0]),
         }
         for name in (name for name, given in by_depth.items() if given):
-            raise ValueError(BY_DEPTH % f"a fit with {parameter(name, getattr(self, name))}")
+            raise any_depth(BY_DEPTH % f"a fit with {parameter(name, getattr(self, name))}")
         if share_of(self.alpha) == 0:
-            raise ValueError(NO_PRICE)
+            raise any_depth(NO_PRICE)
 
     def _less(self) -> str:
         return super()._less() if self.max_depth is not None else gettext("a larger alpha, a max_depth or a max_gap")

@@ -40,7 +40,7 @@ from proofwood.hints import parameter
 from proofwood.language import gettext
 from proofwood.model.node_table import FloatArray
 from proofwood.problem.objectives import Proof, TreeCost, proof, share_of
-from proofwood.problem.tree import check_depth
+from proofwood.problem.tree import BY_DEPTH, check_depth
 from proofwood.result import Status, figure
 from proofwood.show.front import plot_front
 
@@ -371,7 +371,7 @@ def optimal_tree_path(
     (3, 1)
     """
     started = time.monotonic()
-    check_depth(max_depth)
+    check_depth(max_depth, BY_DEPTH % "a path by leaves")
     need_folds(cv, groups=groups)
     of_classes = {"class_weight": class_weight, "bands": bands}
     learner = _learner(criterion, of_classes)(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from proofwood.arguments import is_integer
 from proofwood.exceptions import DataError
-from proofwood.hints import parameter
+from proofwood.hints import parameter, way_out
 from proofwood.model.evaluate import apply
 from proofwood.model.node_table import LEAF, FloatArray, IntArray, NodeTable
 from proofwood.model.sums import exact_sums, holds_nan
@@ -31,13 +31,11 @@ MAX_DEPTH = 20
 MANY_NUMBERS = 200_000
 """Numbers of a target from which reading them looks at the clock."""
 NO_PRICE = (
-    "max_depth=None asks for trees of every depth, but leaves have no price, or one that is too small to count: pass "
-    "alpha, such as 0.01 (a leaf must avoid errors on one row in a hundred), or a depth such as 3"
+    ", but leaves have no price, or one that is too small to count: pass alpha, such as 0.01 (a leaf must avoid errors "
+    "on one row in a hundred), or a depth such as 3"
 )
-OF_CLASSES = (
-    "max_depth=None asks for trees of every depth: only errors of classes can be searched so; pass a depth such as 3"
-)
-BY_DEPTH = "max_depth=None asks for trees of every depth, which %s does not search: pass a depth such as 3"
+OF_CLASSES = ": only errors of classes can be searched so; pass a depth such as 3"
+BY_DEPTH = ", which %s does not search: pass a depth such as 3"
 LARGEST_COST = 2.0**1000
 # The best cut of one order is the best set only above two leaves. In deeper trees other sets are better, and a search
 # over all sets is cheap up to this number: decisions/0019-sets-of-levels.
@@ -87,7 +85,7 @@ class TreeProblem:
     def depth(self) -> int:
         """``max_depth``, for a search that goes by depths; ValueError if it is None."""
         if self.max_depth is None:
-            raise ValueError(BY_DEPTH % "this search")
+            raise any_depth(BY_DEPTH % "this search")
         return self.max_depth
 
     @classmethod
@@ -133,7 +131,7 @@ class TreeProblem:
         most = kept.size - 1 if depth is None else min(kept.size, 2**depth) - 1
         cost = TreeCost.of(alpha=alpha, total=int(weights.sum()), unit=unit, rounding=rounding, most=most)
         if depth is None and cost.leaf_price == 0 and np.ptp(codes[kept]) > 0:
-            raise ValueError(NO_PRICE)
+            raise any_depth(NO_PRICE)
         return cls(
             X=X,
             target=Classes(codes[kept], classes),
@@ -184,7 +182,7 @@ class TreeProblem:
             If a value is outside its range, or a cost beyond float64; the message gives the range.
         """
         if max_depth is None:
-            raise ValueError(OF_CLASSES)
+            raise any_depth(OF_CLASSES)
         numbers = np.asarray(targets, dtype=np.float64)
         X, (kept, weights) = _checked(X, numbers.shape[:1], sample_weight, max_depth, min_samples_leaf)
         target = make(numbers[kept].reshape(kept.size, -1), weights)
@@ -358,8 +356,15 @@ def _checked(
     return X if kept.size == X.shape[0] else X[kept], (kept, weights)
 
 
-def check_depth(max_depth: object) -> None:
-    """Raise ValueError unless ``max_depth`` is an integer from 0 to ``MAX_DEPTH``."""
+def any_depth(reason: str) -> ValueError:
+    """The error about ``max_depth=None`` where a depth is needed; ``reason`` is NO_PRICE, OF_CLASSES or BY_DEPTH."""
+    return ValueError(f"{way_out('max_depth=None', '--max-depth none')} asks for trees of every depth{reason}")
+
+
+def check_depth(max_depth: object, reason: str = OF_CLASSES) -> None:
+    """Raise ValueError unless ``max_depth`` is an integer from 0 to ``MAX_DEPTH``; ``reason`` is why None is none."""
+    if max_depth is None:
+        raise any_depth(reason)
     if not is_integer(max_depth) or not 0 <= max_depth <= MAX_DEPTH:
         raise ValueError(
             f"{parameter('max_depth', max_depth)} is not a depth: expected an integer from 0 (a single leaf) to "

@@ -97,6 +97,8 @@ class Fairest:
             raise ValueError(f"{asked!r} compares groups: pass the group of each row as sensitive_features")
         rows = rows_of_fit(model, X, y, sample_weight)
         require_errors(model, rows, "fairest")
+        if model.max_depth is None:
+            raise ValueError("fairest needs a depth, but this tree has max_depth=None: fit one with a depth such as 3")
         asker = copy(model)
         asker.constraints = (asked,)
         posed = asker._problem(rows)

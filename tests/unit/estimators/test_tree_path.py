@@ -230,6 +230,8 @@ def test_what_is_refused(path: TreePath) -> None:
         optimal_tree_path(X, X[:, 0], criterion="squared_error", class_weight="balanced")
     with pytest.raises(ValueError, match=r"groups applies to folds: give their number with cv$"):
         optimal_tree_path(X, Y, groups=np.arange(160) // 4)
+    with pytest.raises(ValueError, match="which a path by leaves does not search: pass a depth"):
+        optimal_tree_path(X, Y, max_depth=None)
     with pytest.raises(ValueError, match="is not a depth"):
         optimal_tree_path(X, Y, max_depth=-1)
 

@@ -220,6 +220,8 @@ def test_what_cannot_be_asked_is_told() -> None:
         OptimalTreeClassifier(max_depth=1).fit(X, X["town"]).fairest(parity, X, X["town"])
     with pytest.raises(ValueError, match="criterion"):
         OptimalTreeClassifier(max_depth=1, criterion="gini").fit(X, y).fairest(parity, X, y)
+    with pytest.raises(ValueError, match=r"^fairest needs a depth"):
+        OptimalTreeClassifier(max_depth=None, alpha=0.1).fit(X, y).fairest(parity, X, y)
     assert isinstance(tree.fairest(parity, X, y), Fairest)
 
 
