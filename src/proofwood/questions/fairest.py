@@ -49,13 +49,14 @@ class Fairest:
     ----------
     difference : greatest difference of two rates of ``tree``, from 0 to 1
     lower_bound : every tree of the scope within the slack has at least this difference
-    status : "optimal" if both are equal; "feasible" if a limit or the memory left a gap
+    status : "optimal" if both are equal; "feasible" if a limit or the memory left a gap, or if prices do: they are all
+        that is searched where a column has more than five levels, or weights have too many digits for sums in 64 bits
     tree : fitted tree with that difference, within the slack; what it says of its own proof is about errors
     before : the difference of the tree that was asked
     objective_before : the objective of the tree that was asked
     most : what trees were permitted to cost, in the unit of the objective
     constraint : which rates are compared
-    stopped_by : None if the search was completed, else what ended it
+    stopped_by : what ended the search early; None if nothing did
     seconds : that the search took
     """
 

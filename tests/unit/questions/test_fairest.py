@@ -234,3 +234,17 @@ def test_the_rows_are_those_of_the_fit_at_every_node() -> None:
     other[: int(tree.objective_)] ^= True  # as many errors on other rows
     with pytest.raises(ValueError, match="are not those of the fit: rows in all are 35, and were 60"):
         tree.fairest(DemographicParity(), X[:35], other, sensitive_features=groups[:35])
+
+
+@pytest.mark.filterwarnings("ignore::proofwood.DataWarning")
+@pytest.mark.parametrize("seed", [1, 3, 8])
+def test_a_greater_slack_finds_nothing_worse_where_prices_leave_a_gap(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"town": rng.choice(list("abcdefgh"), 200), "size": rng.integers(0, 8, 200)})
+    groups = rng.choice(["p", "q"], 200, p=[0.3, 0.7])
+    y = X.town.isin(list("abcd")) * 1.0 + (X["size"] > 3) + (groups == "p") * 0.7 + rng.normal(0, 0.6, 200) > 1.3
+    tree = OptimalTreeClassifier(2, min_samples_level=1).fit(X, y)
+    found = [tree.fairest(DemographicParity(), X, y, sensitive_features=groups, slack=k) for k in (1, 2, 4, 8, 16, 32)]
+    differences = [one.difference for one in found]
+    assert differences == sorted(differences, reverse=True)
+    assert all(one.lower_bound <= one.difference for one in found)

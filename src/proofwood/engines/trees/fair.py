@@ -7,7 +7,7 @@ The theory is in docs/theory/optimal-trees.md, "Rates of groups"; why so: decisi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
@@ -510,29 +510,42 @@ def least_sum(
         found = best()
         return found is not None and lower >= greatest(found)
 
+    def descend(within: int, bound: Fraction) -> Iterator[tuple[Fraction, Prices]]:
+        """Bounds on the greatest sum of trees that cost at most ``within``, and the prices that prove them."""
+        first, of_cost = trees.n_searches, Fraction(0)
+        shares: list[Fraction] | None = _first_shares(min(trees.known), scales)
+        while shares is not None and trees.n_searches < first + MOST_SEARCHES:
+            prices = Prices(of_cost, tuple(share * scale for share, scale in zip(shares, scales, strict=True)))
+            bound = max(bound, trees.search(prices) - of_cost * within)
+            yield bound, prices
+            shares, of_cost = _next_shares(trees, scales, within, bound)
+
     trees.helps = lambda values: values.cost <= most
     lower = Fraction(0)
     stopped = 0
     last = Prices(Fraction(1), (Fraction(0),) * len(scales))
-    of_cost = Fraction(0)
     try:
         if start is None:
             trees.search(last)
             stopped = trees.stopped
-        shares: list[Fraction] | None = _first_shares(min(trees.known), scales)
-        while shares is not None and not stopped and trees.n_searches < MOST_SEARCHES:
-            prices = Prices(of_cost, tuple(share * scale for share, scale in zip(shares, scales, strict=True)))
-            lower = max(lower, trees.search(prices) - of_cost * most)
-            stopped = trees.stopped
+        for bound, prices in descend(most, lower) if not stopped else ():
+            lower, stopped = max(lower, bound), trees.stopped
             if stopped or closed():
                 break
             last = prices
-            shares, of_cost = _next_shares(trees, scales, most, lower)
         at_hand = best()
         if not stopped and at_hand is not None and not closed():
             if _close_sums(trees, scales, most, last, lower, greatest(at_hand)):
                 lower = min(greatest(values) for values in trees.known if values.cost <= most)
             stopped = trees.stopped
+        # what is found for a smaller cost may be the best that is found: more is permitted here, and not less
+        within, cheapest = most, min(values.cost for values in trees.known)
+        while not stopped and not closed() and within > cheapest:
+            within = cheapest + (within - cheapest) // 2
+            for _ in descend(within, Fraction(0)):
+                stopped = trees.stopped
+                if stopped or closed():
+                    break
     except ENDED as error:
         stopped = code_of(error)
     found = best()
