@@ -510,16 +510,6 @@ def least_sum(
         found = best()
         return found is not None and lower >= greatest(found)
 
-    def descend(within: int, bound: Fraction) -> Iterator[tuple[Fraction, Prices]]:
-        """Bounds on the greatest sum of trees that cost at most ``within``, and the prices that prove them."""
-        first, of_cost = trees.n_searches, Fraction(0)
-        shares: list[Fraction] | None = _first_shares(min(trees.known), scales)
-        while shares is not None and trees.n_searches < first + MOST_SEARCHES:
-            prices = Prices(of_cost, tuple(share * scale for share, scale in zip(shares, scales, strict=True)))
-            bound = max(bound, trees.search(prices) - of_cost * within)
-            yield bound, prices
-            shares, of_cost = _next_shares(trees, scales, within, bound)
-
     trees.helps = lambda values: values.cost <= most
     lower = Fraction(0)
     stopped = 0
@@ -528,7 +518,7 @@ def least_sum(
         if start is None:
             trees.search(last)
             stopped = trees.stopped
-        for bound, prices in descend(most, lower) if not stopped else ():
+        for bound, prices in _priced_bounds(trees, scales, most) if not stopped else ():
             lower, stopped = max(lower, bound), trees.stopped
             if stopped or closed():
                 break
@@ -538,14 +528,8 @@ def least_sum(
             if _close_sums(trees, scales, most, last, lower, greatest(at_hand)):
                 lower = min(greatest(values) for values in trees.known if values.cost <= most)
             stopped = trees.stopped
-        # what is found for a smaller cost may be the best that is found: more is permitted here, and not less
-        within, cheapest = most, min(values.cost for values in trees.known)
-        while not stopped and not closed() and within > cheapest:
-            within = cheapest + (within - cheapest) // 2
-            for _ in descend(within, Fraction(0)):
-                stopped = trees.stopped
-                if stopped or closed():
-                    break
+        if not stopped and not closed():
+            stopped = _look_within_less(trees, scales, most, closed)
     except ENDED as error:
         stopped = code_of(error)
     found = best()
@@ -554,6 +538,32 @@ def least_sum(
         return LeastSum(None, None, lower, stopped_by, trees.n_searches, clock.seconds)
     top = greatest(found)
     return LeastSum(trees.known[found], top, min(lower, top), stopped_by, trees.n_searches, clock.seconds)
+
+
+def _priced_bounds(trees: PricedTrees, scales: Sequence[Fraction], most: int) -> Iterator[tuple[Fraction, Prices]]:
+    """Bounds on the greatest sum of trees that cost at most ``most``, and the prices at which they were found."""
+    bound, of_cost, first = Fraction(0), Fraction(0), trees.n_searches
+    shares: list[Fraction] | None = _first_shares(min(trees.known), scales)
+    while shares is not None and trees.n_searches < first + MOST_SEARCHES:
+        prices = Prices(of_cost, tuple(share * scale for share, scale in zip(shares, scales, strict=True)))
+        bound = max(bound, trees.search(prices) - of_cost * most)
+        yield bound, prices
+        shares, of_cost = _next_shares(trees, scales, most, bound)
+
+
+def _look_within_less(trees: PricedTrees, scales: Sequence[Fraction], most: int, closed: Callable[[], bool]) -> int:
+    """Look for trees of less cost than is permitted, down to the least; what stopped that, or 0.
+
+    Prices find the trees at the corners of what is possible, and other corners for another cost: one that is fairer
+    than all found for ``most`` may cost far less.
+    """
+    within, cheapest = most, min(values.cost for values in trees.known)
+    while within > cheapest:
+        within = cheapest + (within - cheapest) // 2
+        for _ in _priced_bounds(trees, scales, within):
+            if trees.stopped or closed():
+                return trees.stopped
+    return 0
 
 
 def _close_sums(
