@@ -72,6 +72,28 @@ def folds_of(
     return list(check_cv(cv, labels, classifier=not of_numbers).split(X, labels, groups))
 
 
+def require_rows(folds: list[tuple[IntArray, IntArray]], weights: FloatArray, *, of_numbers: bool) -> None:
+    """Raise ValueError if a fold has no training row that counts, or holds out too few rows for its score.
+
+    Parameters
+    ----------
+    folds : training rows and held-out rows of each fold
+    weights : (n_rows,) weight of each row
+    of_numbers : whether the score is R², which compares held-out numbers with each other, and not a share of rows
+    """
+    least, wanted = (2, "two, which R² compares") if of_numbers else (1, "one")
+    todo = "pass other folds, such as a smaller number of them, or leave out rows whose sample_weight is 0"
+    for place, (train, test) in enumerate(folds):
+        if not np.any(weights[train] > 0):
+            raise ValueError(f"fold {place} of cv learns from no row of positive weight: expected at least one; {todo}")
+        n_rows = int(np.count_nonzero(weights[test] > 0))
+        if n_rows < least:
+            raise ValueError(
+                f"fold {place} of cv holds out too few rows of positive weight, {n_rows}: expected at least {wanted}; "
+                f"{todo}"
+            )
+
+
 def _order_of_rows(values: FloatArray, labels: npt.NDArray[Any]) -> IntArray:
     """Row numbers in an order that depends on the content of the rows alone: by a weighted sum of the ranks of values.
 

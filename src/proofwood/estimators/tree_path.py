@@ -24,7 +24,7 @@ from proofwood.data.schema import forms_of
 from proofwood.engines.trees.front import MOST_LEAVES, Front, FrontTree, most_leaves
 from proofwood.estimators.base import fit_within
 from proofwood.estimators.choice import Rule, choose
-from proofwood.estimators.folds import folds_of
+from proofwood.estimators.folds import folds_of, require_rows
 from proofwood.estimators.fronts import at_price, fitted, front_of
 from proofwood.estimators.input import features_and_labels, target_name, with_row_index
 from proofwood.estimators.number_learner import NumberRows
@@ -326,7 +326,7 @@ def optimal_tree_path(
         The most leaves; None: as many as the depth permits, at most 17.
     cv : int, splitter or iterable of (train, test), or None
         With folds, a path is searched on the training rows of each, and its trees predict the rows that it holds out.
-        None: no folds.
+        Each fold holds out at least one row of positive weight, or two if the target is numbers. None: no folds.
     groups : (n_samples,) group of each row, with ``cv``; no fold divides a group
     random_state : int or None, default 0
         Seed of the shuffling of folds.
@@ -402,13 +402,16 @@ def optimal_tree_path(
         whole = seconds_of(time_limit, rows.columns.size)
         end = None if whole is None else started + whole
         first = end if end is None or cv is None or whole is None else end - FOR_FOLDS * whole
+        of_numbers = isinstance(rows, NumberRows)
+        targets = rows.targets[:, 0] if of_numbers else np.asarray(rows.classes[rows.codes])
+        weights = None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, float), targets.shape)
+        folds = []
+        if cv is not None:  # before the search, which errors of folds would lose
+            folds = folds_of(cv, X, targets, groups, random_state, rows.columns, of_numbers=of_numbers)
+            require_rows(folds, np.ones(targets.size) if weights is None else weights, of_numbers=of_numbers)
         front = front_of(posed.problem, most, learner, first)
         held_out = None
         if cv is not None and front.stats.stopped_by != "interrupt":
-            of_numbers = isinstance(rows, NumberRows)
-            targets = rows.targets[:, 0] if of_numbers else np.asarray(rows.classes[rows.codes])
-            folds = folds_of(cv, X, targets, groups, random_state, rows.columns, of_numbers=of_numbers)
-            weights = None if sample_weight is None else np.asarray(sample_weight, float)
             with suppress(KeyboardInterrupt):  # the path on all rows is complete
                 held_out = _on_folds(learner, X, targets, weights, folds, most, end)
     path = TreePath(learner, posed, front, held_out)

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import LeaveOneOut, StratifiedKFold
 
 from proofwood import OptimalityWarning, OptimalTreeClassifier, OptimalTreeRegressor, load, optimal_tree_path
 from proofwood.estimators.reporting import to_complete
+from proofwood.estimators import tree_path
 from proofwood.estimators.tree_path import TreePath
 from proofwood.result import Stats, Status
 from tests.interrupts import interrupted
@@ -191,6 +192,35 @@ def test_folds_count_what_single_trees_get_wrong() -> None:
     assert path.chosen in range(1, 5)
     assert path.at().get_n_leaves() == path[path.chosen - 1].n_leaves
     assert "(chosen)" in path.summary()
+
+
+def test_folds_that_cannot_be_scored_are_refused_before_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers, rows = X[:, 0], np.arange(160)
+    first, rest = rows[:10], rows[10:]
+    folds = [(rest, first), (rows[:150], rows[150:])]
+    without, with_one, with_two = (np.where(rows < n, 0.0, 1.0) for n in (10, 9, 8))
+    of_numbers: dict[str, Any] = {"criterion": "squared_error", "max_depth": 1}
+    for y, weights, given in (
+        (numbers, with_two, of_numbers),
+        (Y, with_one, {"max_depth": 1}),
+        (Y, 2.0, {"max_depth": 1}),  # of each row
+    ):
+        assert optimal_tree_path(X, y, cv=folds, sample_weight=weights, **given).chosen is not None
+
+    def begun(*_: object) -> None:
+        pytest.fail("the search began")
+
+    monkeypatch.setattr(tree_path, "front_of", begun)
+    few = "fold 0 of cv holds out too few rows of positive weight"
+    for y, given, message in (
+        (Y, {"cv": folds, "sample_weight": without}, f"{few}, 0: expected at least one; pass other folds"),
+        (numbers, {"cv": folds, "sample_weight": with_one, **of_numbers}, f"{few}, 1: expected at least two"),
+        (numbers, {"cv": LeaveOneOut(), **of_numbers}, f"{few}, 1: expected at least two"),
+        (Y, {"cv": [(first, rest)], "sample_weight": without}, "fold 0 of cv learns from no row of positive weight"),
+        (Y, {"cv": 1}, "cv=1: expected a number of folds from 2"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            optimal_tree_path(X, y, **given)
 
 
 def test_table_and_picture(path: TreePath) -> None:
