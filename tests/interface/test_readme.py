@@ -214,6 +214,15 @@ def test_readme_has_its_two_commands_on_top() -> None:
     assert "pytest" in commands[1]
 
 
+@pytest.mark.skipif(not (ROOT / "docs" / "how-to").is_dir(), reason="the pages are not beside the tests")
+def test_a_call_of_the_readme_is_on_the_page_that_says_how() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    told = re.findall(r"((?:`[^`]*`(?:, )?)+) \(\[how\]\(([^)#]+)[^)]*\)\)", text)
+    calls = [(name, page) for codes, page in told for name in re.findall(r"(?:`|\.)(\w+)\(", codes)]
+    assert ("fairest", "docs/how-to/fairness.md") in calls
+    assert [(name, page) for name, page in calls if name not in (ROOT / page).read_text(encoding="utf-8")] == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_relative_links_lead_somewhere(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
