@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.command_line import failed, worked
+from proofwood.questions import flips
+from tests.command_line import failed, invoke, worked
 from tests.interface.test_cli_json import answer
 
 
@@ -16,6 +17,22 @@ def folder(tmp_path_factory):
     lines = (made / "credit.csv").read_text().splitlines()
     (made / "now.csv").write_text("\n".join([*lines[:1], *lines[3:], *lines[1:20]]) + "\n")
     return made
+
+
+def test_after_ctrl_c_the_rows_that_are_done_are_told(folder, monkeypatch):
+    given = ("ask", folder / "tree.json", folder / "credit.csv", "--target", "decision", "--row", 7, "--row", 0)
+    whole, flip = worked(*given), flips._Fit.flip
+
+    def press(of, place, *more):
+        if place == 1:
+            raise KeyboardInterrupt
+        return flip(of, place, *more)
+
+    monkeypatch.setattr(flips._Fit, "flip", press)
+    result = invoke(*given)
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == whole.splitlines()[:2]
+    assert "warning: stopped at a limit (interrupt): the answers are about the first 1 of 2 rows" in result.stderr
 
 
 def test_all_three_questions(folder):

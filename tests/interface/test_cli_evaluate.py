@@ -11,6 +11,7 @@ from sklearn.metrics import balanced_accuracy_score, confusion_matrix, precision
 
 import proofwood
 from proofwood import OptimalTreeCV
+from proofwood.estimators import candidates
 from tests.command_line import failed, invoke, worked
 from tests.interface.test_cli_json import answer
 
@@ -105,6 +106,21 @@ def test_the_choice_is_printed(folder):
     (line,) = [line for line in text.splitlines() if line.startswith("chosen")]
     assert "alpha 0.01: accuracy" in line
     assert answer("fit", folder / "iris.csv", "--target", "species")["cross_validation"] is None
+
+
+def test_fit_says_which_sizes_ctrl_c_kept_from_the_folds(folder, monkeypatch):
+    real = candidates.CandidateRun._fits
+
+    def press(run, fold, size):
+        if size.max_depth == 2:
+            raise KeyboardInterrupt
+        return real(run, fold, size)
+
+    monkeypatch.setattr(candidates.CandidateRun, "_fits", press)
+    result = invoke("fit", folder / "iris.csv", "--target", "species", "--cv", 2, "--alpha", 0.01)
+    assert result.exit_code == 0
+    assert "chosen       depth 1" in result.stdout
+    assert "warning: 2 of 3 candidates were not tried in every fold, for Ctrl-C ended the trying" in result.stderr
 
 
 def test_what_one_tree_can_be_asked_for_goes_with_folds(tmp_path):

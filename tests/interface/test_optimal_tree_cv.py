@@ -240,7 +240,7 @@ def test_ctrl_c_ends_the_trying_and_keeps_what_was_tried(monkeypatch):
 
     monkeypatch.setattr(fronts, "solve_front", press)
     press.depth = 2
-    with pytest.warns(OptimalityWarning, match="12 of 18 candidates were not tried"):
+    with pytest.warns(OptimalityWarning, match="12 of 18 candidates were not tried in every fold, for Ctrl-C"):
         tree = OptimalTreeCV(cv=2).fit(X, y)
     assert set(tree.cv_results_["param_max_depth"].tolist()) == {1}
     assert tree.best_params_["max_depth"] == 1

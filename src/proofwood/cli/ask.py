@@ -26,6 +26,7 @@ from proofwood.cli.answers import (
     record,
     register,
 )
+from proofwood.cli.errors import stops_told
 from proofwood.cli.files import saved_model
 from proofwood.cli.labelled import labelled_rows
 from proofwood.cli.options import TABLE_HELP, DropMissingTarget, ModelFile, Sheet, Target, TimeLimit, seconds
@@ -138,7 +139,8 @@ def ask(
     if wrong is not None:
         raise DataError(f"--row {wrong}: expected the number of a row, from 0 to {features.height - 1}")
     bound, refused = _population(fitted, confidence)
-    flips = fitted.flip_cost(features[row], features, labels, time_limit=limit) if row else ()
+    with stops_told():  # rows that Ctrl-C left without an answer
+        flips = fitted.flip_cost(features[row], features, labels, time_limit=limit) if row else ()
     carried = None
     if now is not None:
         new = labelled_rows(fitted, now, [target], sheet, drop_missing=drop_missing)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from proofwood.cli.answers import INTEGER, NUMBER, described, listing, nullable, record
 from proofwood.cli.corrections import one_of
+from proofwood.cli.errors import stops_told
 from proofwood.exceptions import DataError
 from proofwood.hints import parameter
 
@@ -97,7 +98,8 @@ def choose_size(
             f"{parameter(unknown, given[unknown])} cannot be combined with --cv, which chooses among trees of fewest "
             "errors: name what should count by --scoring, or leave out --cv"
         )
-    return search(cv=folds, verbose=1, **given).fit(features, labels, **more)
+    with stops_told():  # a report is about the chosen tree, and so says nothing of candidates that were not tried
+        return search(cv=folds, verbose=1, **given).fit(features, labels, **more)
 
 
 def size_answer(tree: Any) -> dict[str, Any]:

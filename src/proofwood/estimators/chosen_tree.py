@@ -282,9 +282,10 @@ class ChosenTree(FittedModel):
             said.append(self.best_estimator_._unproved())
         n_stopped, n_fits = int(tried.stopped.sum()), tried.stopped.size
         if tried.left_out:
+            why = ", for Ctrl-C ended the trying" if tried.interrupted else " within the time limit"
             said.append(
-                f"{tried.left_out} of {tried.left_out + len(tried.candidates)} candidates were not tried in every fold "
-                "within the time limit"
+                f"{tried.left_out} of {tried.left_out + len(tried.candidates)} candidates were not tried in every fold"
+                f"{why}"
             )
         if n_stopped:
             said.append(

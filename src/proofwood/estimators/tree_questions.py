@@ -41,6 +41,13 @@ class TreeQuestions:
         ------
         ValueError
             If the tree was not learned from errors, the rows are not those of the fit, or a row cannot be asked about.
+        KeyboardInterrupt
+            After Ctrl-C before the first row has its answer.
+
+        Warns
+        -----
+        OptimalityWarning
+            If Ctrl-C or the memory limit ended the searches: the answers are those of the first rows.
         """
         import proofwood  # start-up time; by its public name, since questions depend on estimators
 

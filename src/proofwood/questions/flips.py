@@ -7,6 +7,7 @@ scope. Record: decisions/0100-questions.
 from __future__ import annotations
 
 import copy
+import warnings
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
@@ -18,13 +19,14 @@ import numpy.typing as npt
 from proofwood import arguments
 from proofwood.data.kinds import Kind
 from proofwood.data.views import Limit
-from proofwood.engines.interrupts import raise_ended
+from proofwood.engines.interrupts import ENDED, cause_of, raise_ended
 from proofwood.engines.run import Clock
 from proofwood.engines.trees import solve
 from proofwood.estimators.classifier import ClassRows
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
 from proofwood.estimators.tested_columns import tested_columns
 from proofwood.estimators.tree_learner import PosedTree
+from proofwood.exceptions import OptimalityWarning
 from proofwood.jobs import jobs_of
 from proofwood.language import gettext, number
 from proofwood.model.evaluate import predict
@@ -102,7 +104,20 @@ class Flip:
             )
         clock = Clock(Limits(seconds, jobs_of(model.n_jobs)))
         fit = _Fit(model, given, posed)
-        return tuple(fit.flip(place, row, clock.part(asked.shape[0] - place)) for place, row in enumerate(asked))
+        found: list[Flip] = []
+        try:
+            for place, row in enumerate(asked):
+                found.append(fit.flip(place, row, clock.part(asked.shape[0] - place)))
+        except ENDED as error:
+            if not found:
+                raise
+            warnings.warn(
+                f"stopped at a limit ({cause_of(error)}): the answers are about the first {len(found):,} of "
+                f"{asked.shape[0]:,} rows",
+                OptimalityWarning,
+                stacklevel=3,
+            )
+        return tuple(found)
 
     def __str__(self) -> str:
         cost = number(figure(abs(self.cost)))

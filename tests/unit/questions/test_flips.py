@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from proofwood import DataWarning, DemographicParity, OptimalTreeClassifier, load
+from proofwood import DataWarning, DemographicParity, OptimalityWarning, OptimalTreeClassifier, load
+from proofwood.questions import flips
 from proofwood.result import Status
 from tests.stopped import stopped_fit
 from tests.tables import constant_beside_gaps
@@ -83,6 +85,27 @@ def test_a_time_limit_leaves_a_bound() -> None:
     assert flip.status is Status.FEASIBLE
     assert 100 - tree.objective_ <= flip.lower_bound < flip.cost
     assert f"and every such tree at most {-flip.lower_bound:,.0f} less" in str(flip)
+
+
+def test_after_ctrl_c_the_rows_that_are_done_have_their_answers(fitted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, tree = fitted
+    whole, real, left = tree.flip_cost(X[:4], X, y), flips.solve, []
+
+    def press(problem: Any, **given: Any) -> Any:
+        result = real(problem, **given)
+        if left.pop():
+            return result
+        return replace(result, stats=replace(result.stats, stopped_by="interrupt"))
+
+    monkeypatch.setattr(flips, "solve", press)
+    left[:] = [False, True, True]
+    with pytest.warns(OptimalityWarning, match=r"\(interrupt\): the answers are about the first 2 of 4 rows") as told:
+        first = tree.flip_cost(X[:4], X, y)
+    assert told[0].filename == __file__
+    assert list(map(str, first)) == list(map(str, whole[:2]))
+    left[:] = [False]
+    with pytest.raises(KeyboardInterrupt):
+        tree.flip_cost(X[:4], X, y)
 
 
 def test_several_classes_weights_and_a_loaded_tree(tmp_path: Any) -> None:
