@@ -13,8 +13,8 @@ import pytest
 from sklearn.model_selection import LeaveOneOut, StratifiedKFold
 
 from proofwood import OptimalityWarning, OptimalTreeClassifier, OptimalTreeRegressor, load, optimal_tree_path
-from proofwood.estimators.reporting import to_complete
 from proofwood.estimators import tree_path
+from proofwood.estimators.reporting import to_complete
 from proofwood.estimators.tree_path import TreePath
 from proofwood.result import Stats, Status
 from tests.interrupts import interrupted
