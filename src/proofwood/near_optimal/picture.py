@@ -59,7 +59,7 @@ def _draw_counts(ax: Any, counts: Sequence[tuple[str, int]], near: Any) -> None:
     if len(heights) <= 10:
         for place, height in zip(places, heights, strict=True):
             ax.annotate(_short(height), (place, height), ha="center", va="bottom", fontsize="x-small", color=INK)
-    ax.yaxis.set_major_formatter(lambda trees, _: _short(trees) if trees >= 1 else "")
+    ax.yaxis.set_major_formatter(lambda trees, _: _power(trees) if trees >= 1 else "")
     ax.yaxis.set_minor_formatter("")
     texts = [cost.replace(" ", "\n", 1) for cost, _ in counts]  # a range takes two lines
     longest = max((len(line) for text in texts for line in text.splitlines()), default=0)
@@ -78,6 +78,11 @@ def _draw_columns(ax: Any, shares: Mapping[Any, float], near: Any) -> None:
     ax.set_xticks([0, 0.5, 1], ["0 %", "50 %", "100 %"])
     whole, part = gettext("share of the trees that test it"), gettext("share of the counted trees that test it")
     ax.set_xlabel(whole if near.exact else part)
+
+
+def _power(trees: float) -> str:
+    """A power of ten at the axis."""
+    return f"{trees:.0f}" if trees < 1000 else f"$10^{{{round(math.log10(trees))}}}$"
 
 
 def _short(height: float) -> str:
