@@ -10,8 +10,6 @@ from typing import Any, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.hints import parameter
-
 
 def is_integer(value: object) -> TypeGuard[int]:
     """Whether ``value`` is an integer of Python or NumPy; booleans do not count."""
@@ -47,13 +45,6 @@ def unstated(**values: Any) -> None:
             f"{', '.join(given)} cannot be given here, since the model is already converted: give them to "
             "explained(model, ...) or Explainer(model, ...)"
         )
-
-
-def need_folds(cv: Any, **values: Any) -> None:
-    """Raise ValueError if an option of folds is set without ``cv``, their number."""
-    given = next((name for name, value in values.items() if value is not None), None)
-    if cv is None and given is not None:
-        raise ValueError(f"{parameter(given)} applies to folds: give their number with {parameter('cv')}")
 
 
 def flags(**values: Any) -> None:

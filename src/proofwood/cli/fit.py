@@ -142,8 +142,8 @@ def fit(
 
     Each model has further options; 'fit --model diagram --help' lists those of one model.
     """
-    from proofwood.arguments import need_folds
     from proofwood.data.tables import drop_columns, read_cells, require_columns
+    from proofwood.estimators.parameters import need_folds
 
     require_out(out, data)
     require_out(plot, data, option="--plot")

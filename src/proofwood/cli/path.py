@@ -136,8 +136,8 @@ def path(
     Each has its proof. One search finds them all, and the prices of a leaf (--alpha of 'fit') for which each is the
     best one.
     """
-    from proofwood.arguments import need_folds
     from proofwood.data.targets import banded
+    from proofwood.estimators.parameters import need_folds
     from proofwood.estimators.tree_path import optimal_tree_path
 
     require_out(out, data)

@@ -11,6 +11,7 @@ import numpy as np
 
 from proofwood import arguments, memory
 from proofwood.data.thresholds import ThresholdRule
+from proofwood.hints import parameter
 from proofwood.jobs import require_jobs
 
 NO_LIMIT = 1e9
@@ -22,6 +23,13 @@ AUTO_MOST, AUTO_LEAST, AUTO_VALUES = 60.0, 1.25, 250
 
 UNSEEN = ("majority", "error")
 """How to predict a row with a level that training did not have."""
+
+
+def need_folds(cv: Any, **values: Any) -> None:
+    """Raise ValueError if an option of folds is set without ``cv``, their number."""
+    given = next((name for name, value in values.items() if value is not None), None)
+    if cv is None and given is not None:
+        raise ValueError(f"{parameter(given)} applies to folds: give their number with {parameter('cv')}")
 
 
 def check_shared(

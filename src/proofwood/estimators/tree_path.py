@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import _safe_indexing
 
-from proofwood.arguments import choice, is_integer, need_folds
+from proofwood.arguments import choice, is_integer
 from proofwood.data.schema import forms_of
 from proofwood.engines.trees.front import MOST_LEAVES, Front, FrontTree, most_leaves
 from proofwood.estimators.base import fit_within
@@ -31,7 +31,7 @@ from proofwood.estimators.number_learner import NumberRows
 from proofwood.estimators.optimal_regressor import CRITERIA as NUMBERS
 from proofwood.estimators.optimal_regressor import OptimalTreeRegressor
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
-from proofwood.estimators.parameters import seconds_of
+from proofwood.estimators.parameters import need_folds, seconds_of
 from proofwood.estimators.reporting import ended, to_complete
 from proofwood.estimators.shared_docs import documented
 from proofwood.estimators.tree_learner import PosedTree, TreeLearner
