@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
+import numpy as np
 import polars as pl
 import pytest
 
-from proofwood import near_optimal_trees
-from tests.command_line import failed, worked
+import proofwood
+from proofwood import near_optimal_trees, report
+from proofwood.report import write
+from tests.command_line import failed, invoke, worked
 from tests.interface.test_cli_json import answer
 
 GIVEN = ("--target", "decision", "--max-depth", 2, "--slack", 3)
@@ -94,6 +99,56 @@ def test_fit_writes_the_part(table, tmp_path):
     assert "--near-optimal 'x': expected a number of errors" in failed(*given, "--near-optimal", "x")
     assert "--near-optimal needs --report FILE" in failed(*given[:4], "--near-optimal", 2)
     assert not page.exists()
+
+
+def test_what_is_learned_is_told_and_saved_where_the_part_cannot_be_had(tmp_path):
+    rng = np.random.default_rng(3)
+    shades, sizes = rng.integers(0, 8, 200).tolist(), rng.integers(0, 100, 200).tolist()
+    sold = [(shade in (1, 4, 6)) != (size > 50) for shade, size in zip(shades, sizes, strict=True)]
+    rows = [f"{'abcdefgh'[one]},{size},{told}" for one, size, told in zip(shades, sizes, sold, strict=True)]
+    (tmp_path / "shades.csv").write_text("\n".join(["shade,size,sold", *rows]) + "\n")
+    page, saved = tmp_path / "r.html", tmp_path / "tree.json"
+    given = ("fit", tmp_path / "shades.csv", "--target", "sold", "--max-depth", 2)
+    files = ("--report", page, "--out", saved, "--near-optimal", 1)
+    result = invoke(*given, *files)
+    assert result.exit_code == 2, result.stderr
+    assert "status       optimal" in result.stdout
+    assert f"saved to {page}" in result.stderr
+    why = "the report is written without --near-optimal: --near-optimal counts trees over ordered sets of levels"
+    assert why in result.stderr.splitlines()[-1]
+    assert 'id="near"' not in page.read_text()
+    assert proofwood.load(saved).objective_ == 0
+    told = invoke(*given, *files, "--json")
+    assert (told.exit_code, json.loads(told.stdout)["report"]) == (2, str(page))
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "why"),
+    [(TimeoutError("too late"), 3, "too late"), (KeyboardInterrupt(), 130, "Ctrl-C ended its search")],
+)
+def test_what_is_learned_is_told_after_a_stop_in_the_report(table, tmp_path, monkeypatch, error, code, why):
+    def stop(model, X, y, asked, weights):
+        if asked is not None:
+            raise error
+
+    given = ("fit", table, "--target", "decision", "--max-depth", 1, "--report", tmp_path / "r.html")
+    monkeypatch.setattr(write, "near_part", stop)
+    result = invoke(*given, "--near-optimal", 1)
+    assert result.exit_code == code
+    assert "status       optimal" in result.stdout
+    assert f"the report is written without --near-optimal: {why}" in result.stderr
+
+
+def test_what_is_learned_is_told_where_there_is_no_report(table, tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(report, "write_report", full)
+    result = invoke("fit", table, "--target", "decision", "--max-depth", 1, "--report", tmp_path / "r.html")
+    assert result.exit_code == 2
+    assert "status       optimal" in result.stdout
+    assert "r.html: No space left on device" in result.stderr
+    assert "saved to" not in result.stderr
 
 
 def test_mistakes(table):

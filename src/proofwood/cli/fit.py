@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +14,7 @@ from proofwood.cli.answers import TEXT, AsJson, nullable, print_answer, register
 from proofwood.cli.choosing import SIZE, choose_size, require_scoring, size_answer
 from proofwood.cli.completion import learners
 from proofwood.cli.corrections import one_of
+from proofwood.cli.errors import INTERRUPTED, NO_ANSWER, WRONG_INPUT, fail
 from proofwood.cli.files import require_out, say_saved, writing
 from proofwood.cli.labelled import require_apart, with_target
 from proofwood.cli.learners import OPTIONS, chosen, settings_from_table, settings_of
@@ -207,23 +208,30 @@ def fit(
         # Save before printing, so that the model is not lost if the pipe is closed.
         with writing(out):
             fitted.save(out)
-    if plot is not None:
-        save_picture(fitted.plot, plot)
-    if report is not None:
-        from proofwood.report import write_report
+    without: tuple[str, int] | None = None
+    try:
+        if plot is not None:
+            save_picture(fitted.plot, plot)
+        if report is not None:
+            from proofwood.report import write_report
 
-        with writing(report):
-            write_report(
-                tree,
-                report,
-                features,
-                labels,
-                card=told,
-                source=data,
-                language=language,
-                **parts,
-                **given_rows,
-            )
+            parts, without = _parts(tree, features, labels, parts, given_rows.get("sample_weight"))
+            with writing(report):
+                write_report(
+                    tree,
+                    report,
+                    features,
+                    labels,
+                    card=told,
+                    source=data,
+                    language=language,
+                    **parts,
+                    **given_rows,
+                )
+    except BaseException:  # what was learned is told in any case
+        if not as_json:
+            _print(fitted, features, labels, [out], **given_rows)
+        raise
     if as_json:
         scores = None if folds is None else size_answer(fitted)
         print_answer(
@@ -234,11 +242,18 @@ def fit(
             plot=plot,
             report=report,
         )
-        return
+    else:
+        _print(fitted, features, labels, [out, plot, report], **given_rows)
+    if without is not None:
+        fail(*without)
+
+
+def _print(fitted: Any, features: Any, labels: Any, saved: Sequence[Path | None], **given_rows: Any) -> None:
+    """Print the model with its proof, and the files that were written; the first is that of the model."""
     print_report(fitted, features, labels, **given_rows)
-    for path in (out, plot, report):
+    for place, path in enumerate(saved):
         if path is not None:
-            say_saved(path, "\n" if path is out else "")
+            say_saved(path, "" if place else "\n")
 
 
 def _of_classes(aim: Target, bands: str | None, class_weights: list[str]) -> tuple[Any, dict[str, Any], dict[str, Any]]:
@@ -272,6 +287,29 @@ def _asked_of_report(
     from proofwood.report.card import Card
 
     return Card.of(card)
+
+
+def _parts(
+    tree: Any, features: Any, labels: Any, asked: Mapping[str, Any], sample_weight: Any
+) -> tuple[dict[str, Any], tuple[str, int] | None]:
+    """The parts of the report that are found, and if one is not, a message and an exit code.
+
+    What other trees do is known after a second search only, and so is whether it fits the model.
+    """
+    from proofwood.report.write import near_part, path_part
+
+    found: dict[str, Any] = {}
+    missing, code = [], 0
+    for name, part in (("near_optimal", near_part), ("by_leaves", path_part)):
+        try:
+            found[name] = part(tree, features, labels, asked[name], sample_weight)
+        except KeyboardInterrupt:
+            missing.append(f"{parameter(name)}: Ctrl-C ended its search")
+            code = INTERRUPTED
+        except (ValueError, OverflowError, TimeoutError, MemoryError) as error:
+            missing.append(f"{parameter(name)}: {error}")
+            code = NO_ANSWER if isinstance(error, TimeoutError | MemoryError) else WRONG_INPUT
+    return found, (f"the report is written without {'; without '.join(missing)}", code) if missing else None
 
 
 def _require_parts(model: str, settings: Mapping[str, Any], parts: Mapping[str, Any]) -> None:

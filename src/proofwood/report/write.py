@@ -114,8 +114,8 @@ def write_report(
     validation = None if X_val is None else _rows(model, X_val, y_val, "y_val")
     names = getattr(model, "feature_names_in_", ())
     told = Card.of(card).checked(_answers(model), [str(name) for name in names])
-    near = _near(model, X, y, near_optimal, sample_weight)
-    path_of_leaves = _path(model, X, y, by_leaves, sample_weight)
+    near = near_part(model, X, y, near_optimal, sample_weight)
+    path_of_leaves = path_part(model, X, y, by_leaves, sample_weight)
     options = Options(
         rows=None if rows is None else _row_numbers(rows, training.X.shape[0]),
         title=title,
@@ -183,7 +183,7 @@ def _recounted(
         return str(error)
 
 
-def _near(model: Any, X: Any, y: Any, given: Any, sample_weight: npt.ArrayLike | None) -> NearOptimalTrees | None:
+def near_part(model: Any, X: Any, y: Any, given: Any, sample_weight: npt.ArrayLike | None) -> NearOptimalTrees | None:
     """The set of near-optimal trees that the report shows. Raise ValueError if it is not one of this model."""
     if given is None:
         return None
@@ -217,7 +217,7 @@ def _require_same_rows(model: Any, other: Any, told: str) -> None:
         )
 
 
-def _path(model: Any, X: Any, y: Any, given: Any, sample_weight: npt.ArrayLike | None) -> TreePath | None:
+def path_part(model: Any, X: Any, y: Any, given: Any, sample_weight: npt.ArrayLike | None) -> TreePath | None:
     """The best trees by their leaves that the report shows. Raise ValueError if they are not of this model's table."""
     if given is None:
         return None
