@@ -335,14 +335,17 @@ def bounded_by(relaxed: Result, result: Result) -> Result:
     were rounded.
     """
     seconds = relaxed.stats.seconds + result.stats.seconds
+    stopped_by = first_stop(relaxed.stats.stopped_by, result.stats.stopped_by)
     if result.objective == 0:  # nothing costs less
-        return replace(result, stats=replace(result.stats, seconds=seconds))
+        told = stopped_by if stopped_by == "interrupt" else result.stats.stopped_by
+        return replace(result, stats=replace(result.stats, seconds=seconds, stopped_by=told))
     lower = min(relaxed.lower_bound, result.objective)
     complete = result.status is not Status.FEASIBLE and relaxed.status is not Status.FEASIBLE
     status = result.status
     if result.model is not None:
         status = Status.WITHIN_GAP if complete else Status.FEASIBLE
-    stopped_by = None if complete else relaxed.stats.stopped_by or result.stats.stopped_by
+    if complete and stopped_by != "interrupt":
+        stopped_by = None
     return replace(
         result,
         lower_bound=lower,

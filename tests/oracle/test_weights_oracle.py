@@ -22,10 +22,10 @@ from proofwood import (
     optimal_tree_path,
 )
 from proofwood.engines.trees.front import Front
-from proofwood.estimators import fronts, optimal_diagram, tree_learner
+from proofwood.estimators import fronts, minimal_tree, optimal_diagram, tree_learner
 from proofwood.model.sums import exact_sum, exact_sums, rounded_down, rounded_up
 from proofwood.problem.objectives import LARGEST_TOTAL, integer_weights
-from proofwood.result import Result, Status, bounded_by
+from proofwood.result import Result, Stats, Status, bounded_by
 from tests.clock import clocked, within
 from tests.fuzz import weights as fuzz
 
@@ -125,6 +125,38 @@ def test_a_front_that_was_ended_leaves_the_proofs_open(cause: str, monkeypatch: 
     assert limits == [None, None if cause == "time_limit" else 0]
 
 
+@pytest.mark.parametrize("cause", ["interrupt", "memory_limit", "time_limit"])
+def test_what_ended_a_search_for_the_smallest_tree_ends_the_stricter_one(
+    cause: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last row weighs a trifle more than the permitted errors, which integers lose."""
+    limits: list[float | None] = []
+    found: list[Result] = []
+    whole = minimal_tree._engine("auto")
+
+    def ended(problem: Any, **given: Any) -> Result:
+        limits.append(given["limits"].seconds)
+        result = whole(problem)
+        if len(limits) == 2:
+            return found[0] if found else result
+        stats = replace(result.stats, stopped_by=cause)
+        return replace(result, status=Status.FEASIBLE, lower_bound=0.0, stats=stats)
+
+    monkeypatch.setattr(minimal_tree, "_engine", lambda _: ended)
+    learner = MinimalTreeClassifier(max_errors=1, time_limit=None)
+    weights = [1.0, 1 - 2**-53, 1.0, 1e-300, 1 + 2**-52]
+    with pytest.warns(OptimalityWarning):
+        tree = learner.fit(X[:5], [0, 0, 0, 0, 1], sample_weight=weights)
+    assert (tree.status_, tree.result_.stats.stopped_by) == ("feasible", cause)
+    assert limits == [None, None if cause == "time_limit" else 0]
+    late = Stats(stopped_by="time_limit")
+    found.append(replace(tree.result_, model=None, objective=math.inf, status=Status.UNKNOWN, stats=late, parts=()))
+    limits.clear()
+    errors = {"interrupt": KeyboardInterrupt, "memory_limit": MemoryError, "time_limit": TimeoutError}
+    with pytest.raises(errors[cause]):
+        learner.fit(X[:5], [0, 0, 0, 0, 1], sample_weight=weights)
+
+
 @pytest.mark.parametrize("status", [Status.OPTIMAL, Status.WITHIN_GAP, Status.FEASIBLE])
 @pytest.mark.parametrize("of_relaxed", [Status.OPTIMAL, Status.WITHIN_GAP, Status.FEASIBLE])
 def test_bounds_of_a_relaxed_search(status: Status, of_relaxed: Status) -> None:
@@ -135,6 +167,11 @@ def test_bounds_of_a_relaxed_search(status: Status, of_relaxed: Status) -> None:
     joined = bounded_by(relaxed, result)
     assert joined.lower_bound == relaxed.lower_bound
     assert joined.status is (Status.FEASIBLE if open_still else Status.WITHIN_GAP)
+    pressed, late = (replace(told.stats, stopped_by=stop) for stop in ("interrupt", "time_limit"))
+    for one, other in ((pressed, told.stats), (told.stats, pressed), (late, pressed)):
+        for given in (result, replace(result, objective=0.0, lower_bound=0.0)):
+            both = bounded_by(replace(relaxed, stats=one), replace(given, stats=other))
+            assert both.stats.stopped_by == "interrupt"
 
 
 def test_levels_without_tests_leave_the_proof_open_with_rounded_weights(monkeypatch: pytest.MonkeyPatch) -> None:

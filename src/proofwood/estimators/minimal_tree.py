@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from proofwood import arguments
-from proofwood.engines.interrupts import raise_ended
+from proofwood.engines.interrupts import ended_by, left_after, raise_ended
 from proofwood.engines.minimal import solve as search
 from proofwood.estimators.classifier import ClassRows
 from proofwood.estimators.over_tests import ClassifierOverTests, Posed, require_clear_majorities
@@ -26,7 +26,7 @@ from proofwood.model.reshape import preorder, refresh
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
 from proofwood.problem.ranked import RankedRows
 from proofwood.problem.tree import check_depth
-from proofwood.result import Limits, Part, Progress, ProgressEvent, Result, Status, for_these_tests
+from proofwood.result import Limits, Part, Progress, ProgressEvent, Result, Status, first_stop, for_these_tests
 
 ENGINES = ("auto", "search", "paper")
 ON_CONFLICT = ("error", "majority")
@@ -206,8 +206,9 @@ class MinimalTreeClassifier(ClassifierOverTests):
         sure = rows.most_wrong(int(self.max_errors), surely=True)
         result = None
         if sure >= rows.unavoidable:
-            left = None if limits.seconds is None else max(0.0, limits.seconds - relaxed.stats.seconds)
-            result = solve(replace(problem, max_errors=sure), limits=Limits(left, limits.threads))
+            result = solve(replace(problem, max_errors=sure), limits=left_after(relaxed.stats, limits))
+            stopped_by = first_stop(relaxed.stats.stopped_by, result.stats.stopped_by)
+            result = replace(result, stats=replace(result.stats, stopped_by=stopped_by))
             if result.status is Status.UNKNOWN:
                 return result
         if result is None or result.model is None:
@@ -231,6 +232,7 @@ class MinimalTreeClassifier(ClassifierOverTests):
             parts=result.parts if proved else parts,
             lower_bound=lower,
             status=status,
+            stats=replace(result.stats, stopped_by=ended_by(result.stats.stopped_by, complete=proved)),
             trace=(ProgressEvent(result.stats.seconds, result.objective, lower),),
         )
 
