@@ -27,6 +27,7 @@ from proofwood.engines.interrupts import INTERRUPT, TIME, answer_of, completed
 from proofwood.engines.minimal import solve as solve_minimal
 from proofwood.engines.minimal.solve import nothing_known
 from proofwood.engines.trees import solve as solve_tree
+from proofwood.engines.trees.front import solve_leaves
 from proofwood.papers.inferdt.solve import solve as solve_by_sat
 from proofwood.papers.maxsat_bdd.solve import solve as solve_by_maxsat
 from proofwood.problem.bdd import BDDProblem
@@ -234,6 +235,19 @@ def test_a_listing_that_ctrl_c_ended_ends_its_caller(module: str, monkeypatch: p
     assert len(calls) == 1
     assert (result.status, stopped_by(result)) == ("feasible", "interrupt")
     assert result.lower_bound < result.objective
+
+
+@pytest.mark.parametrize(("error", "told"), [(KeyboardInterrupt, "interrupt"), (MemoryError, None)])
+def test_ctrl_c_after_a_search_of_trees_is_reported(
+    error: type[BaseException], told: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ended(*_: object) -> None:
+        raise error
+
+    for module in ("solve", "front"):
+        monkeypatch.setattr(sys.modules[f"proofwood.engines.trees.{module}"], "refined", ended)
+    for result in (solve_tree(TREE), solve_leaves(TREE, 3)):
+        assert (result.status, stopped_by(result)) == ("optimal", told)
 
 
 def test_an_answer_is_begun_again_once() -> None:

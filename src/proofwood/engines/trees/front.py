@@ -22,6 +22,7 @@ from proofwood.engines.trees.solve import (
     NO_TREE,
     bound,
     in_units,
+    marked,
     refined,
     result_of,
     settings_of,
@@ -195,8 +196,8 @@ def solve_leaves(
     result = in_units(once, problem, limits)
     try:
         return refined(result, problem, limits, lambda finer, left, known: in_units(once, finer, left))
-    except ENDED:  # the result so far remains valid
-        return result
+    except ENDED as error:  # the result so far remains valid
+        return marked(result, error)
 
 
 def bound_errors(

@@ -15,6 +15,7 @@ from proofwood.data.thresholds import ThresholdRule, placed
 from proofwood.engines.interrupts import (
     ENDED,
     STOPPED_BY,
+    cause_of,
     code_of,
     completed,
     ended_by,
@@ -125,8 +126,14 @@ def solve(
             limits,
             lambda finer, left, known: _search(finer, options, left, known, progress, checkpoint),
         )
-    except ENDED:  # the result so far remains valid
-        return result
+    except ENDED as error:  # the result so far remains valid
+        return marked(result, error)
+
+
+def marked(result: Result, error: BaseException) -> Result:
+    """The result of a completed search after which ``error``, one of ``ENDED``, ended the work on it."""
+    told = ended_by(cause_of(error), complete=True) or result.stats.stopped_by
+    return replace(result, stats=replace(result.stats, stopped_by=told))
 
 
 def _lightened(
