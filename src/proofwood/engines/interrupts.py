@@ -84,18 +84,18 @@ def answer_of(native: Callable[..., dict[str, Any]], *arguments: Any) -> dict[st
     return answers[0]
 
 
-def finished(step: Callable[[bool], T]) -> T:
-    """Return ``step(False)``; if Ctrl-C or lack of memory ends it, return ``step(True)``, which must not search.
+def finished(step: Callable[[str | None], T]) -> T:
+    """Return ``step(None)``; if Ctrl-C or lack of memory ends it, return ``step`` of the cause, which must not search.
 
     Use it for a step after a search that may take long. A second Ctrl-C is raised.
     """
     try:
-        return step(False)
+        return step(None)
     except KeyboardInterrupt:
-        return step(True)
+        return step("interrupt")
     except MemoryError:
         gc.collect()
-        return step(True)
+        return step("memory_limit")
 
 
 def completed(step: Callable[[], T], stops: list[str] | None = None) -> T:

@@ -19,6 +19,7 @@ import pytest
 import proofwood
 from bdd_problems import problem_of
 from proofwood import _native
+from proofwood.engines.bdd.cells import CellTable
 from proofwood.engines.bdd.solve import solve as solve_diagram
 from proofwood.engines.bdd.subset.fewest import fewest_tests
 from proofwood.engines.bdd.subset.search import best_subset, optimal_subsets, subset_errors
@@ -30,12 +31,13 @@ from proofwood.engines.trees import solve as solve_tree
 from proofwood.engines.trees.front import solve_leaves
 from proofwood.papers.inferdt.solve import solve as solve_by_sat
 from proofwood.papers.maxsat_bdd.solve import solve as solve_by_maxsat
-from proofwood.problem.bdd import BDDProblem
+from proofwood.problem.bdd import BDDProblem, Unknown
 from proofwood.problem.diagram import DiagramCost, DiagramProblem
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
 from proofwood.problem.objectives import TreeCost
 from proofwood.problem.ranked import RankedRows
 from proofwood.problem.tree import TreeProblem
+from proofwood.solvers.session import SatSession
 from tests.interrupts import interrupted
 
 ROOMS = tuple(str(Path(proofwood.__file__).parent / room) for room in ("engines", "papers"))
@@ -157,8 +159,9 @@ def test_ctrl_c_as_a_search_is_completed_is_the_last_search(name: str, monkeypat
     WORK[name]()
     for last in range(1, searches + 1):
         searches = 0
-        WORK[name]()
+        result = WORK[name]()
         assert searches == last, f"{searches} searches, though Ctrl-C came in number {last}"
+        assert stopped_by(result) == "interrupt", f"Ctrl-C came in number {last}"
 
 
 @pytest.mark.parametrize("minimize", [Minimize.DEPTH, Minimize.NODES])
@@ -235,6 +238,52 @@ def test_a_listing_that_ctrl_c_ended_ends_its_caller(module: str, monkeypatch: p
     assert len(calls) == 1
     assert (result.status, stopped_by(result)) == ("feasible", "interrupt")
     assert result.lower_bound < result.objective
+
+
+@pytest.mark.parametrize("cause", ["interrupt", "memory_limit"])
+def test_what_ends_the_search_for_a_small_diagram_ends_that_of_other_tests(
+    cause: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def ended(session: SatSession, *_: object) -> None:
+        asked.append(session)
+        session.stopped_by = cause
+
+    monkeypatch.setattr(SatSession, "solve", ended)
+    rng = np.random.default_rng(4)
+    rows = RankedRows.from_bits(rng.integers(0, 2, (14, 7)), rng.integers(0, 2, 14))
+    free = TreeCost.of(alpha=0.0, total=rows.total, unit=rows.unit)
+    result = solve_diagram(BDDProblem(rows, 4, False, free, smallest_set=True))
+    assert len(asked) == 1
+    assert (result.status, stopped_by(result)) == ("optimal", "interrupt" if cause == "interrupt" else None)
+    assert (result.part("splits").status, result.part("splits").lower_bound) == ("feasible", 0)
+    asked.clear()
+    rng = np.random.default_rng(0)
+    rows = RankedRows.from_bits(rng.integers(0, 2, (30, 8)), rng.integers(0, 2, 30))
+    result = solve_diagram(BDDProblem(rows, 5, False, TreeCost.of(alpha=0.005, total=rows.total, unit=rows.unit)))
+    assert len(asked) == 1
+    assert (result.status, stopped_by(result)) == ("feasible", cause)
+
+
+@pytest.mark.parametrize("unknown", [Unknown.SMALLEST, Unknown.PARENT])
+@pytest.mark.parametrize(("error", "told"), [(KeyboardInterrupt, "interrupt"), (MemoryError, None)])
+def test_ctrl_c_in_the_last_steps_of_a_diagram_is_reported(
+    error: type[BaseException], told: str | None, unknown: Unknown, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+
+    def ended_once(cells: CellTable, tests: tuple[int, ...]) -> CellTable:
+        calls.append(tests)
+        if len(calls) == 1:
+            raise error
+        return whole(cells, tests)
+
+    whole = CellTable.of
+    monkeypatch.setattr(CellTable, "of", ended_once)
+    result = solve_diagram(problem_of(ROWS, 2, unknown=unknown))
+    assert len(calls) == 2
+    assert (result.status, stopped_by(result)) == ("optimal", told)
 
 
 @pytest.mark.parametrize(("error", "told"), [(KeyboardInterrupt, "interrupt"), (MemoryError, None)])

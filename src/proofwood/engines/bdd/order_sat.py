@@ -23,10 +23,10 @@ Literal: TypeAlias = int | bool
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer of the solver: labels or None. None proves that no labels exist, unless ``stopped`` is True."""
+    """The answer of the solver: labels or None. None proves that no labels exist, unless the solver was stopped."""
 
     labels: IntArray | None
-    stopped: bool  # the time was over before the solver had an answer
+    stopped_by: str | None = None
 
 
 def fewest_splits(cells: CellTable, most: int, *, seconds: float | None = None) -> Answer:
@@ -39,7 +39,7 @@ def fewest_splits(cells: CellTable, most: int, *, seconds: float | None = None) 
     seconds : wall-clock limit
     """
     if most < 0:
-        return Answer(None, stopped=False)
+        return Answer(None)
     with SatSession(seconds=seconds) as session:
         table = _Table(cells, session)
         paid = table.paid()
@@ -47,8 +47,8 @@ def fewest_splits(cells: CellTable, most: int, *, seconds: float | None = None) 
             session.at_most(paid, most)
         found = session.solve()
         if found is None:
-            return Answer(None, stopped=True)
-        return Answer(table.labels() if found else None, stopped=False)
+            return Answer(None, session.stopped_by)
+        return Answer(table.labels() if found else None)
 
 
 class _Table:

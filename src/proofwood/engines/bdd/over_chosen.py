@@ -20,12 +20,12 @@ from proofwood.engines.bdd.fill import count_splits, fill_merge, fill_parent
 from proofwood.engines.bdd.oblivious import choose_tests
 from proofwood.engines.bdd.smallest import Smallest, best_order, smallest_diagram
 from proofwood.engines.bdd.sparse import no_time_for_table, sparse_diagram
-from proofwood.engines.interrupts import ends_all
+from proofwood.engines.interrupts import ended_by, ends_all
 from proofwood.engines.run import Clock
 from proofwood.model.node_table import IntArray, NodeTable
 from proofwood.problem.bdd import BDDProblem, Unknown
 from proofwood.problem.objectives import proof
-from proofwood.result import Limits, Part, ProgressEvent, Result, Stats, Status, ended
+from proofwood.result import Limits, Part, ProgressEvent, Result, Stats, Status, ended, first_stop
 
 FOR_SIZE = 0.1, 2.0
 """The search for tests leaves this share of the time limit, and at most these seconds, to make the diagram small."""
@@ -54,6 +54,10 @@ class Chosen:
     in_order: bool = False
     labels: IntArray | None = None
 
+    def ended(self, by: str | None) -> Chosen:
+        """The same, after Ctrl-C or lack of memory in what followed the choice; None if nothing ended it."""
+        return self if by is None else replace(self, stopped_by=first_stop(by, self.stopped_by))
+
 
 def diagram_over(
     problem: BDDProblem,
@@ -76,7 +80,8 @@ def diagram_over(
         clock = clock.ended()
     if problem.fewest or not problem.smallest_set:
         clock = clock.main_over()
-    table, size = _smallest_of(problem, chosen, sets or [chosen.tests], clock)
+    table, size, stopped_by = _smallest_of(problem, chosen, sets or [chosen.tests], clock)
+    chosen = chosen.ended(stopped_by)
     if not complete:  # a set that is not in the list may have a smaller diagram
         size = replace(size, lower_bound=0.0, status=Status.FEASIBLE if size.objective > 0 else Status.OPTIMAL)
     if problem.fewest:  # a search that was stopped may return tests that the diagram does not need
@@ -89,18 +94,23 @@ def diagram_over(
 
 def _smallest_of(
     problem: BDDProblem, chosen: Chosen, sets: Sequence[tuple[int, ...]], clock: SizeClock
-) -> tuple[NodeTable, Part]:
-    """The smallest diagram over any of ``sets``, by the rule ``problem.unknown``; of equally small ones, the first."""
+) -> tuple[NodeTable, Part, str | None]:
+    """The smallest diagram over any of ``sets``, by the rule ``problem.unknown``; of equally small ones, the first.
+
+    Also its size, and what ended the search for it, if it ends all searches.
+    """
     hurry = no_time_for_table(len(sets[0]), clock.for_size().seconds)
     if len(sets[0]) > MOST_TESTS or (hurry and problem.unknown in (Unknown.SMALLEST, Unknown.MERGE)):
-        return _sparse(problem, sets[0], clock)
+        return *_sparse(problem, sets[0], clock), None
     best: Smallest | None = None
     lower: int | None = None
+    stopped_by: str | None = None
     for tests in sets:
-        if best is not None and clock.size_over():
+        if best is not None and (stopped_by is not None or clock.size_over()):
             lower = 0
             break
         found = _diagram_of(problem, chosen, tests, None if best is None else best.n_splits, clock)
+        stopped_by = found.stopped_by
         lower = found.lower_bound if lower is None else min(lower, found.lower_bound)
         if best is None or found.n_splits < best.n_splits:
             best = found
@@ -109,7 +119,7 @@ def _smallest_of(
     lower = min(lower, best.n_splits)
     status = Status.OPTIMAL if lower == best.n_splits else Status.FEASIBLE
     table = diagram(best.tests, best.labels, problem.rows.n_classes)
-    return problem.rows.refresh(table), Part("splits", float(best.n_splits), float(lower), status)
+    return problem.rows.refresh(table), Part("splits", float(best.n_splits), float(lower), status), stopped_by
 
 
 def _sparse(problem: BDDProblem, tests: Sequence[int], clock: SizeClock) -> tuple[NodeTable, Part]:
@@ -187,7 +197,7 @@ def _result(problem: BDDProblem, table: NodeTable, chosen: Chosen, size: Part, c
     final = ProgressEvent(clock.seconds, objective, lower)
     trace = ended(chosen.trace, final)
     part = Part("features" if problem.fewest else "errors", objective, lower, status)
-    stopped_by = None if status in (Status.OPTIMAL, Status.WITHIN_GAP) else chosen.stopped_by
+    stopped_by = ended_by(chosen.stopped_by, complete=status in (Status.OPTIMAL, Status.WITHIN_GAP))
     stats = Stats(clock.seconds, chosen.engine, stopped_by, dict(chosen.counters))
     return Result(table, objective, unit, lower, status, stats, trace, (part, size))
 

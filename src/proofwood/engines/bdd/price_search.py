@@ -16,7 +16,7 @@ from proofwood.engines.bdd.priced import Cheapest, cheapest_diagram
 from proofwood.engines.bdd.subset.options import SubsetOptions
 from proofwood.engines.bdd.subset.search import best_subset, optimal_subsets
 from proofwood.engines.bdd.subset.tree_tests import bound_of_trees, seconds_for_bound
-from proofwood.engines.interrupts import ENDED, cause_of, completed, raise_ended
+from proofwood.engines.interrupts import ENDED, cause_of, completed, ended_by, raise_ended
 from proofwood.engines.recorded import Recorded
 from proofwood.engines.run import BoundedRun, Clock
 from proofwood.parallel.search_file import SearchFile
@@ -133,10 +133,11 @@ class _PricedRun(BoundedRun):
         return cheapest_diagram(cells, cost.error_price, cost.leaf_price, upper=self.upper, limits=self.clock.left())
 
     def take(self, found: Cheapest) -> None:
-        """Make ``found`` the best diagram if it costs less."""
+        """Make ``found`` the best diagram if it costs less; raise what ended the search for it, if it ends all."""
         if found.cost < self.upper:
             self.best, self.upper = found, found.cost
             self.changed()
+        raise_ended(found.stopped_by)
 
     def least(self, size: int, errors: int) -> int:
         """A lower bound on the integer cost of diagrams with ``size`` inner nodes or more, and ``errors`` or more."""
@@ -199,7 +200,8 @@ class _PricedRun(BoundedRun):
             problem.cost, self.upper, lower, lambda: problem.real_cost(table), complete=lower == self.upper
         )
         stopped_by = self._stopped_by or ("time_limit" if self.clock.over and self._left else None)
-        stats = Stats(self.clock.seconds, "search", None if lower == self.upper else stopped_by, dict(self.counters))
+        stopped_by = ended_by(stopped_by, complete=lower == self.upper)
+        stats = Stats(self.clock.seconds, "search", stopped_by, dict(self.counters))
         part = Part(problem.cost.name, objective, bound, status)
         trace = self.whole_trace(objective, bound)
         return Result(table, objective, problem.cost.name, bound, status, stats, trace, (part,))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import permutations
 
@@ -30,6 +30,7 @@ class Cheapest:
     cost : ``error_price * wrong + node_price * inner nodes``, an integer
     lower_bound : no diagram over these tests costs less
     status : "optimal" if ``cost`` equals ``lower_bound``, else "feasible"
+    stopped_by : what else than the time ended the search: "interrupt", "memory_limit" or None
     """
 
     tests: tuple[int, ...]
@@ -37,6 +38,7 @@ class Cheapest:
     cost: int
     lower_bound: int
     status: Status
+    stopped_by: str | None = None
 
 
 def cheapest_diagram(
@@ -134,6 +136,8 @@ def _digits(numbers: IntArray, length: int, base: int) -> IntArray:
 def _improved(cells: CellTable, error_price: int, node_price: int, upper: int | None, limits: Limits) -> Cheapest:
     clock = Clock(limits)
     small = smallest_diagram(cells, limits=limits)
+    if small.stopped_by is not None:
+        clock = Clock(replace(limits, seconds=0.0))
     errors = _errors(cells)
     further = (errors - errors.min(axis=1, keepdims=True)).reshape(-1)
     further = further[further > 0]  # the errors that a label adds if it is not the best of its cell
@@ -157,7 +161,8 @@ def _improved(cells: CellTable, error_price: int, node_price: int, upper: int | 
         stuck, (labels, cost) = best_cost == cost, (best_labels, best_cost)
         if stuck or clock.over:
             break
-    return Cheapest(tests, labels, cost, min(lower, cost), Status.OPTIMAL if lower >= cost else Status.FEASIBLE)
+    status = Status.OPTIMAL if lower >= cost else Status.FEASIBLE
+    return Cheapest(tests, labels, cost, min(lower, cost), status, small.stopped_by)
 
 
 def _cost(labels: IntArray, errors: IntArray, error_price: int, node_price: int) -> int:

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from proofwood.engines.bdd.cells import CellTable
 from proofwood.engines.bdd.fill import count_splits, merged_labels
 from proofwood.engines.bdd.order_sat import fewest_splits
-from proofwood.engines.interrupts import ENDED
+from proofwood.engines.interrupts import ENDED, cause_of, ends_all
 from proofwood.engines.run import Clock
 from proofwood.model.node_table import BoolArray, IntArray
 from proofwood.result import NO_LIMITS, Limits, Status
@@ -47,6 +47,7 @@ class Smallest:
     n_splits : inner nodes of the reduced diagram
     lower_bound : a lower bound on the inner nodes over all orders and all labels that add no error
     status : "optimal" if ``n_splits`` equals ``lower_bound``, else "feasible"
+    stopped_by : what else than the time ended the search: "interrupt", "memory_limit" or None
     """
 
     tests: tuple[int, ...]
@@ -54,6 +55,7 @@ class Smallest:
     n_splits: int
     lower_bound: int
     status: Status
+    stopped_by: str | None = None
 
 
 def smallest_diagram(cells: CellTable, *, upper: int | None = None, limits: Limits = NO_LIMITS) -> Smallest:
@@ -74,8 +76,8 @@ def smallest_diagram(cells: CellTable, *, upper: int | None = None, limits: Limi
     search = _Search(cells, Clock(limits))
     try:
         search.run(upper)
-    except ENDED:
-        search.stopped = True
+    except ENDED as error:
+        search.stopped_by = cause_of(error)
     return search.result()
 
 
@@ -86,6 +88,7 @@ class _Search:
         self.cells = cells
         self.clock = clock
         self.stopped = False
+        self.stopped_by: str | None = None
         self.lower = 0
         self.best: tuple[Order, IntArray, int] | None = None
         self._try(tuple(range(cells.n_tests)))
@@ -132,8 +135,9 @@ class _Search:
         table = self.cells.reorder(order)
         while bound < self.upper:
             answer = fewest_splits(table, self.upper - 1, seconds=self.clock.seconds_left)
-            if answer.stopped:
+            if answer.stopped_by is not None:
                 self.stopped = True
+                self.stopped_by = answer.stopped_by if ends_all(answer.stopped_by) else None
                 return
             if answer.labels is None:
                 return
@@ -164,7 +168,8 @@ class _Search:
         order, labels, splits = self.best
         lower = min(self.lower, splits)
         status = Status.OPTIMAL if lower == splits else Status.FEASIBLE
-        return Smallest(tuple(self.cells.tests[place] for place in order), labels, splits, lower, status)
+        tests = tuple(self.cells.tests[place] for place in order)
+        return Smallest(tests, labels, splits, lower, status, self.stopped_by)
 
 
 # ---------------------------------------------------------------------------------------------------- bounds

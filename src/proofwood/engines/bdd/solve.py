@@ -71,7 +71,7 @@ def _errors(problem: BDDProblem, clock: SizeClock, progress: Progress | None, ch
         chosen = Chosen((), subset_errors(rows, ()), rows.unavoidable, "search", cause_of(error))
     if checkpoint is not None:
         chosen = completed(lambda: _with_kept(problem, chosen, Recorded(checkpoint, _KEPT, ("bound", "set"))))
-    sets, complete = [chosen.tests], not problem.smallest_set
+    sets, complete, stop = [chosen.tests], not problem.smallest_set, None
     if problem.smallest_set and chosen.value == chosen.lower_bound:
         if ends_all(chosen.stopped_by):
             clock = clock.ended()
@@ -80,10 +80,8 @@ def _errors(problem: BDDProblem, clock: SizeClock, progress: Progress | None, ch
         )
         sets = list(dict.fromkeys([chosen.tests, *found]))
         if ends_all(stopped_by):
-            clock = clock.ended()
-    return finished(
-        lambda over: diagram_over(problem, chosen, clock.ended() if over else clock, sets=sets, complete=complete)
-    )
+            stop = stopped_by
+    return finished(lambda by: diagram_over(problem, chosen.ended(by or stop), clock, sets=sets, complete=complete))
 
 
 def _with_kept(problem: BDDProblem, chosen: Chosen, kept: Recorded) -> Chosen:
@@ -123,7 +121,7 @@ def _fewest(problem: BDDProblem, clock: SizeClock, progress: Progress | None, ch
     value = len(found.tests)
     trace = completed(lambda: tuple(e for e in found.trace if e.objective < float("inf")), stops)
     chosen = Chosen(found.tests, value, found.lower_bound, "search", found.stopped_by, found.counters, trace)
-    return finished(lambda over: diagram_over(problem, chosen, clock.ended() if over or stops else clock))
+    return finished(lambda by: diagram_over(problem, chosen.ended(by or (stops[0] if stops else None)), clock))
 
 
 def _choose(problem: BDDProblem, clock: SizeClock, progress: Progress | None, checkpoint: SearchFile | None) -> Chosen:
@@ -134,7 +132,10 @@ def _choose(problem: BDDProblem, clock: SizeClock, progress: Progress | None, ch
     def chosen() -> Chosen:
         tests = found.tests or ()
         if not tests and found.stopped_by == "time_limit" and problem.max_features:
-            good = start_of_trees(rows, problem.max_features, Limits(0.0))[0]  # with a checkpoint, none were tried
+            # with a checkpoint, none were tried
+            good, ended = start_of_trees(rows, problem.max_features, Limits(0.0))
+            if ended == "interrupt":
+                raise KeyboardInterrupt
             tests = min(tests, good, key=lambda of: subset_errors(rows, of))
         trace = tuple(_real_event(problem, event) for event in found.trace if event.objective <= rows.total)
         return Chosen(
@@ -143,7 +144,7 @@ def _choose(problem: BDDProblem, clock: SizeClock, progress: Progress | None, ch
 
     stops: list[str] = []
     made = completed(chosen, stops)
-    return replace(made, stopped_by=stops[0]) if stops else made
+    return made.ended(stops[0]) if stops else made
 
 
 def _priced(problem: BDDProblem, clock: SizeClock, progress: Progress | None, checkpoint: SearchFile | None) -> Result:

@@ -82,7 +82,7 @@ def solve(
     by = stops[-1] if stops else None
     chosen = Chosen(tests, errors, rows.unavoidable, variant, by, in_order=variant == "greedy")
     complete = not problem.smallest_set
-    return finished(lambda over: diagram_over(problem, chosen, clock.ended() if over else clock, complete=complete))
+    return finished(lambda by: diagram_over(problem, chosen.ended(by), clock, complete=complete))
 
 
 def _require(problem: BDDProblem, variant: str, solver: str) -> None:
@@ -148,7 +148,7 @@ def _by_solver(problem: BDDProblem, variant: str, solver: str, clock: SizeClock,
         return Result(None, math.inf, "features", float(run.lower), Status.UNKNOWN, stats, tuple(run.trace))
     chosen = completed(lambda: run.chosen(engine, stopped_by))
     complete = not problem.smallest_set
-    return finished(lambda over: diagram_over(problem, chosen, clock.ended() if over else clock, complete=complete))
+    return finished(lambda by: diagram_over(problem, chosen.ended(by), clock, complete=complete))
 
 
 class _Run(BoundedRun):

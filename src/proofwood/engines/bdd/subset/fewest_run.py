@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from proofwood.engines.bdd.subset.native import Prepared
 from proofwood.engines.bdd.subset.options import SubsetOptions
 from proofwood.engines.bdd.subset.search import subset_errors
-from proofwood.engines.interrupts import STOPPED_BY
+from proofwood.engines.interrupts import STOPPED_BY, ended_by
 from proofwood.engines.recorded import Recorded
 from proofwood.engines.run import BoundedRun, Clock
 from proofwood.parallel.search_file import SearchFile, digest
@@ -148,7 +148,7 @@ class FewestRun(BoundedRun):
         return FewestResult(
             self.tests,
             self.lower,
-            None if optimal else self.stopped_by,
+            ended_by(self.stopped_by, complete=optimal),
             self.clock.seconds,
             dict(self.counters),
             tuple(self.trace),
