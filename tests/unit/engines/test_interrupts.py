@@ -37,6 +37,7 @@ from proofwood.problem.minimal import MinimalTreeProblem, Minimize
 from proofwood.problem.objectives import TreeCost
 from proofwood.problem.ranked import RankedRows
 from proofwood.problem.tree import TreeProblem
+from proofwood.result import ProgressEvent
 from proofwood.solvers.session import SatSession
 from tests.interrupts import interrupted
 
@@ -264,6 +265,15 @@ def test_what_ends_the_search_for_a_small_diagram_ends_that_of_other_tests(
     result = solve_diagram(BDDProblem(rows, 5, False, TreeCost.of(alpha=0.005, total=rows.total, unit=rows.unit)))
     assert len(asked) == 1
     assert (result.status, stopped_by(result)) == ("feasible", cause)
+
+
+def test_ctrl_c_as_a_layered_diagram_is_proved_is_reported() -> None:
+    def pressed(event: ProgressEvent) -> None:
+        if event.objective == event.lower_bound:
+            raise KeyboardInterrupt
+
+    result = solve_layered(LAYERED, engine="search", progress=pressed)
+    assert (result.status, stopped_by(result)) == ("optimal", "interrupt")
 
 
 @pytest.mark.parametrize("unknown", [Unknown.SMALLEST, Unknown.PARENT])

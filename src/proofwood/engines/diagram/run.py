@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from proofwood.engines.diagram.shape import Diagram, count
+from proofwood.engines.interrupts import ended_by
 from proofwood.engines.run import BoundedRun, Clock
 from proofwood.problem.diagram import DiagramProblem
 from proofwood.problem.objectives import proof
@@ -91,13 +92,13 @@ class DiagramRun(BoundedRun):
             super().report()
 
     def result(self, stopped_by: str | None = None) -> Result:
-        """The result of the run; ``stopped_by`` says what ended the run, if it is not done."""
+        """The result of the run; ``stopped_by`` says what ended the run, in one that is done only if by Ctrl-C."""
         cost = self.problem.cost
         done = self.done
         stats = Stats(
             self.clock.seconds,
             self.engine,
-            None if done else stopped_by,
+            ended_by(stopped_by, complete=done),
             dict(self.counters),
             proved_by=(self.proved_by or COSTS_NOTHING) if done else None,
         )
