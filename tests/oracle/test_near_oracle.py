@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -197,6 +198,18 @@ def test_a_set_is_exact_if_and_only_if_it_is_whole() -> None:
         assert all(trees <= whole.tally[cost] for cost, trees in part.tally.items())
         use = part.column_use()
         assert use.at_least == use.at_most  # what is read is what is counted
+
+
+def test_the_use_of_columns_by_many_stumps_keeps_to_the_limit() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.random((10_000, 60))
+    codes = ((X[:, 0] > 0.5) ^ (rng.random(10_000) < 0.3)).astype(int)
+    problem = TreeProblem.from_arrays(X, codes, max_depth=1, sample_weight=rng.integers(1, 10**6, 10_000) * 1.0)
+    near = NearTrees.of(problem, 2**45)
+    started = time.monotonic()
+    use = near.column_use(0.2)
+    assert time.monotonic() - started < 3
+    assert all(0 <= least <= most for least, most in zip(use.at_least, use.at_most, strict=True))
 
 
 def test_what_cannot_be_counted() -> None:

@@ -34,7 +34,7 @@ SplitLists::List SplitLists::of(Rows& rows, int depth, i64 below) {
 // Of rows of one class: they cost nothing without conditions.
 std::vector<Split> SplitLists::all(Rows& rows) {
   std::vector<Split> splits;
-  for (u32 f = 0; f < rows.n_features; ++f)
+  for (u32 f = 0; f < rows.n_features && !shared_.stopped(); ++f)
     for (u32 position = 1; position < rows.n; ++position)
       if (rows.is_boundary(f, position) && may_split_at(rows, f, position)) splits.push_back({f, position, 0, 0});
   return splits;

@@ -294,6 +294,7 @@ void MonotoneSearch::enumerate(const Pair& pair, const std::vector<Leaf>& near, 
   std::vector<Kept> kept;
   Enumeration in{of_lower, below, fixed};
   each(side, 0, rest, in, [&](i64 cost, const TreePtr& tree) {
+    if (stopped()) return;
     std::vector<Leaf> forbidding;
     for (std::size_t i = near.size(); i < fixed.size(); ++i) {
       if (fixed[i].one != of_lower || !order_.clash(other.box, !of_lower, fixed[i].box)) continue;
@@ -379,8 +380,12 @@ void MonotoneSearch::each_split(const Place& place, const Split& split, i64 spen
 // The same of splits into two leaves, whose costs one walk over the rows tells.
 void MonotoneSearch::each_stump(const Place& place, i64 spent, i64 rest, Enumeration& in, const Next& next) {
   const i64 price = settings_.prices.leaf;
+  const auto least = [&](const Split& s) {
+    const int direction = order_.direction(s.feature);
+    return direction == 0 ? std::min(s.low, s.high) : direction > 0 ? s.low : s.high;
+  };
   std::vector<Split> found;
-  for (u32 f = 0; f < place.rows.n_features; ++f) {
+  for (u32 f = 0; f < place.rows.n_features && !stopped(); ++f) {
     weigh_classes(place.rows, f);
     const u32 n = place.rows.n;
     for (u32 position = 1; position < n; ++position) {
@@ -388,16 +393,11 @@ void MonotoneSearch::each_stump(const Place& place, i64 spent, i64 rest, Enumera
       const i64 zeros = before_[0][position], ones = before_[1][position];
       const i64 falling = settings_.prices.error * (zeros + before_[1][n] - ones);  // one below, zero above
       const i64 rising = settings_.prices.error * (ones + before_[0][n] - zeros);
-      const int direction = order_.direction(f);
-      const i64 least = direction == 0 ? std::min(falling, rising) : direction > 0 ? rising : falling;
-      if (spent + rest + price + least < in.below && lists_.may_split_at(place.rows, f, position))
-        found.push_back({f, position, rising, falling});
+      const Split split{f, position, rising, falling};
+      if (spent + rest + price + least(split) < in.below && lists_.may_split_at(place.rows, f, position))
+        found.push_back(split);
     }
   }
-  const auto least = [&](const Split& s) {
-    const int direction = order_.direction(s.feature);
-    return direction == 0 ? std::min(s.low, s.high) : direction > 0 ? s.low : s.high;
-  };
   std::sort(found.begin(), found.end(), [&](const Split& a, const Split& b) {
     return std::tuple(least(a), a.feature, a.position) < std::tuple(least(b), b.feature, b.position);
   });

@@ -25,14 +25,17 @@ class Without final : public StumpSink {
       if (side.trees.leaf < kInfinite) adder.add(side.trees.leaf, 1);
     }
     if (search_.depth() == 1) {  // both leaves of a stump in one number
-      for (const Edge& edge : side.trees.edges)
+      for (const Edge& edge : side.trees.edges) {
+        if (walk_.stopped()) return false;
         for (u32 c = 0; c < n_columns_; ++c)
           if (!edge.repeated && c != column(edge.feature)) adders_[c].add(edge.leaf[0] + price_, 1);
+      }
     } else if (!walk_.stumps(
                    side, *this, [&](std::size_t from, std::size_t n) { begin(from, n); },
                    [&](std::size_t from, std::size_t n) { end(from, n); })) {
       return false;
     }
+    if (walk_.stopped()) return false;  // the last edges may not be whole
     tallies.resize(n_columns_);
     for (u32 c = 0; c < n_columns_; ++c) tallies[c] = adders_[c].finish();
     return true;
@@ -72,7 +75,7 @@ class Without final : public StumpSink {
   void add_edge(const Edge& edge, u32 column) {
     const Part *const low = side_->trees.parts.data() + edge.at[0], *const high =
                                                                         side_->trees.parts.data() + edge.at[1];
-    for (const Part* a = low; a != low + edge.n[0]; ++a)
+    for (const Part* a = low; a != low + edge.n[0] && !walk_.stopped(); ++a)
       for (const Part* b = high; b != high + edge.n[1]; ++b) {
         const i64 cost = a->cost + b->cost + price_;
         if (cost > side_->budget) break;

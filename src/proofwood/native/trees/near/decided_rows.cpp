@@ -178,7 +178,8 @@ class Decided final : public StumpSink {
   void end(std::size_t from, std::size_t n) {
     if (!two_) count_classes();
     for (std::size_t lane = 0; lane < n; ++lane)
-      for (const std::size_t side : {0, 1}) take_lane(side_->trees.edges[from + lane], lane, side);
+      for (const std::size_t side : {0, 1})
+        if (!walk_.stopped()) take_lane(side_->trees.edges[from + lane], lane, side);
     thin_out();
   }
   // Of many classes: those of the leaves of each stump, by a walk for each lane, side and feature that has some.
@@ -186,7 +187,7 @@ class Decided final : public StumpSink {
     std::sort(hits_.begin(), hits_.end());
     const Rows& rows = side_->rows;
     std::vector<i64> low(n_classes_), high(n_classes_);
-    for (std::size_t h = 0; h < hits_.size();) {
+    for (std::size_t h = 0; h < hits_.size() && !walk_.stopped();) {
       const Hit& first = hits_[h];
       const Edge& edge = side_->trees.edges[from_ + first.lane];
       const std::size_t slot = 2 * std::size_t{first.lane} + first.side;

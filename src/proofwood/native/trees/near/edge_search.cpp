@@ -164,12 +164,14 @@ bool EdgeSearch::count_stumps(Rows& rows, i64 budget, EdgeTrees& trees) {
     }
     histograms_->begin(wanted_, least);
     if (!finder_.find(rows, wanted_, *histograms_)) return false;
-    for (std::size_t l = 0; l < wanted_.size(); ++l) add_edge(rows, budget, from + l, l, trees);
+    for (std::size_t l = 0; l < wanted_.size(); ++l)
+      if (!add_edge(rows, budget, from + l, l, trees)) return false;
   }
   return true;
 }
 
-void EdgeSearch::add_edge(const Rows& rows, i64 budget, std::size_t of, std::size_t lane, EdgeTrees& trees) {
+// False if stopped.
+bool EdgeSearch::add_edge(const Rows& rows, i64 budget, std::size_t of, std::size_t lane, EdgeTrees& trees) {
   const Split& split = splits_[of];
   const bool dull = split.leaf[0] + split.leaf[1] >= rows.leaf;
   Edge edge{split.feature, split.position, split.leaf, {}, {}, dull, repeated_.repeats(split.feature, split.position)};
@@ -177,7 +179,8 @@ void EdgeSearch::add_edge(const Rows& rows, i64 budget, std::size_t of, std::siz
   for (const std::size_t side : {0, 1}) add_parts(budget, split, side, lane, trees, edge);
   bool any = false;
   const Part *const low = trees.parts.data() + edge.at[0], *const high = trees.parts.data() + edge.at[1];
-  for (u32 i = 0; i < edge.n[0]; ++i)
+  for (u32 i = 0; i < edge.n[0]; ++i) {
+    if (solver_.shared.stopped()) return false;
     for (u32 j = 0; j < edge.n[1]; ++j) {
       const i64 cost = low[i].cost + high[j].cost + prices_.leaf;
       if (cost > budget) break;
@@ -187,10 +190,12 @@ void EdgeSearch::add_edge(const Rows& rows, i64 budget, std::size_t of, std::siz
       if (!edge.repeated) adder_.add(cost, count);
       any = true;
     }
+  }
   if (any)
     trees.edges.push_back(edge);
   else
     trees.parts.resize(before);
+  return true;
 }
 
 // The leaf and the stumps of a side per cost.
@@ -253,6 +258,7 @@ bool EdgeSearch::find_stumps(Rows& rows, i64 budget, EdgeTrees& trees) {
     return a.feature != b.feature ? a.feature < b.feature : a.position < b.position;
   });
   for (const auto& [feature, position, wrong] : stumps.found) {
+    if (solver_.shared.stopped()) return false;
     const i64 cost = prices_.error * wrong;
     const u32 at = static_cast<u32>(trees.parts.size());
     trees.parts.push_back({cost, 1});  // both leaves in one number: their root tells them apart

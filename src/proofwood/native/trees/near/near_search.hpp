@@ -42,7 +42,7 @@ class EdgeSearch {
   bool find_splits(Rows& rows, i64 budget, KnownSplitsPtr& known);  // false if stopped
   void take_split(Subproblem& subproblem, std::size_t lane, i64 budget);
   bool count_stumps(Rows& rows, i64 budget, EdgeTrees& trees);
-  void add_edge(const Rows& rows, i64 budget, std::size_t split, std::size_t lane, EdgeTrees& trees);
+  bool add_edge(const Rows& rows, i64 budget, std::size_t split, std::size_t lane, EdgeTrees& trees);
   void add_parts(i64 budget, const Split& split, std::size_t side, std::size_t lane, EdgeTrees& trees, Edge& edge);
 
   Solver& solver_;
