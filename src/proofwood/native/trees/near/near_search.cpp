@@ -102,8 +102,10 @@ bool NearSearch::take_cut(Evaluated& evaluated) {
                      side == 0 ? evaluated.low_known : evaluated.high_known))
       return false;
     edges_found_ += trees.edges.size();
+    trees.tally.shrink_to_fit();
     trees.edges.shrink_to_fit();
     trees.parts.shrink_to_fit();
+    kept_ += trees.tally.size() * sizeof(CostCount);  // for good: numbers of trees are read from it
     if (kept_ + trees.bytes() > settings_.kept)
       trees.forget_edges();
     else
