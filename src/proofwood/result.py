@@ -10,6 +10,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
+from proofwood.language import gettext, retold
 from proofwood.markup import table, trace_svg
 from proofwood.model.node_table import NodeTable
 
@@ -244,8 +245,10 @@ class Result:
 
 
 def for_these_tests(scope: Sequence[str]) -> str:
-    """The text of a scope that follows a status; empty if the scope is empty."""
-    return f" for these tests ({'; '.join(scope)})" if scope else ""
+    """The text of a scope that follows a status, or a claim about all trees; empty if the scope is empty."""
+    if not scope:
+        return ""
+    return gettext(" for these tests (%(scope)s)", scope="; ".join(map(retold, scope)))
 
 
 @dataclass(frozen=True)

@@ -518,7 +518,7 @@ def test_of_a_stopped_count_nothing_is_said_of_trees_that_are_not_counted(near: 
     assert not shares.exact
     with pytest.warns(OptimalityWarning, match="a tree that is not counted may cost less"):
         assert part.first(lambda tree: True).number == 0  # type: ignore[union-attr]
-    with pytest.raises(LookupError, match=r"of at least .* trees: raise the time_limit of the set"):
+    with pytest.raises(LookupError, match=r"of at least .* trees: raise the limits of the count"):
         part.first(lambda tree: False)
     assert near.first(lambda tree: False) is None
 

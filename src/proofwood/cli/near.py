@@ -49,7 +49,6 @@ from proofwood.cli.pictures import Plot, require_picture, save_picture
 from proofwood.cli.weights import class_weight
 from proofwood.exceptions import DataError
 from proofwood.printable import printable
-from proofwood.result import figure
 
 if TYPE_CHECKING:
     from proofwood.near_optimal import NearOptimalTrees, NearTree, WithoutColumn
@@ -217,16 +216,16 @@ def _print(found: NearOptimalTrees, answers: list[WithoutColumn], trees: list[Ne
         typer.echo(printable(str(answer)))
     for tree in trees:
         typer.echo()
-        typer.echo(printable(f"tree {tree.number}: objective {figure(tree.objective)}, {_wrong(tree)}"))
+        typer.echo(printable(f"tree {tree.number}: {_costs(tree)}"))
         typer.echo(tree.classifier.export_text())
 
 
-def _wrong(tree: NearTree) -> str:
-    """The errors of a tree; a weight, if rows have weights."""
-    import numpy as np
+def _costs(tree: NearTree) -> str:
+    """The objective of a tree, and its errors: a weight, if rows have weights."""
+    from proofwood.result import figure
 
-    errors, table = figure(tree.errors), tree.model
-    return f"{errors} wrong" if np.array_equal(table.weight.sum(axis=1), table.rows) else f"weight {errors} wrong"
+    wrong = f"{'weight ' if tree.weighted else ''}{figure(tree.errors)} wrong"
+    return f"objective {figure(tree.objective)}, {wrong}"
 
 
 def _facts(found: NearOptimalTrees) -> Iterator[str]:

@@ -208,8 +208,8 @@ class Views:
 
 
 def _with_end(view: View, code: float, *, last: bool) -> View:
-    if view.rank is None or view.by_sets or np.isnan(code):
-        return view
+    if view.rank is None or view.by_sets or np.isfinite(view.gap) or np.isnan(code):
+        return view  # a set of levels is one test, and no order
     moved = view.rank == view.ranks(np.array([code]))[0]
     return replace(view, rank=np.where(moved, view.rank.max() + 1 if last else -1, view.rank))
 

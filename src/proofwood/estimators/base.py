@@ -121,7 +121,8 @@ def whole_or_as_before(learner: object) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        vars(learner).clear()
+        for name in vars(learner).keys() - before.keys():
+            delattr(learner, name)
         vars(learner).update(before)
         raise
 

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from proofwood import arguments
 from proofwood.data.schema import Schema, forms_of
 from proofwood.estimators import reporting
-from proofwood.estimators.base import TrainingRows, fit_within
+from proofwood.estimators.base import TrainingRows, fit_within, whole_or_as_before
 from proofwood.estimators.candidates import CandidateRun, FittedCandidates, Fold, FoldRows
 from proofwood.estimators.choice import AUTO, Choice, Rule, choose, leaf_minimum, score_name, sizes, values_of
 from proofwood.estimators.fitted import FittedModel
@@ -149,7 +149,7 @@ class ChosenTree(FittedModel):
         started = time.monotonic()
         rule = self._check()
         learner = self._learner(**self._common(), **self._of_last_fit())
-        with fit_within(self.memory_limit):
+        with fit_within(self.memory_limit), whole_or_as_before(self):
             name = target_name(y)
             X, y = features_and_labels(X, y, several=self._several_targets)
             X = with_row_index(X)
@@ -166,7 +166,7 @@ class ChosenTree(FittedModel):
             learner.set_params(time_limit=self.time_limit, **tried.candidates[choice.chosen].params)
             learner._finish(learner._learn_rows(rows, started, learner._constrained(self._sensitive)))
             learner.hints_ += tuple(hints)
-        self._adopt(learner, tried, choice)
+            self._adopt(learner, tried, choice)
         self._warn_of_unproved(tried)
         return self
 
@@ -279,7 +279,7 @@ class ChosenTree(FittedModel):
     def _warn_of_unproved(self, tried: FittedCandidates) -> None:
         said = []
         if self.result_.status is Status.FEASIBLE and self.result_.stats.stopped_by is not None:
-            said.append(self.best_estimator_._unproved())
+            said.append(self.best_estimator_._unproved().removesuffix("."))
         n_stopped, n_fits = int(tried.stopped.sum()), tried.stopped.size
         if tried.left_out:
             why = ", for Ctrl-C ended the trying" if tried.interrupted else " within the time limit"
@@ -288,10 +288,11 @@ class ChosenTree(FittedModel):
                 f"{why}"
             )
         if n_stopped:
+            timed = self.time_limit is not None
+            limit, reached = ("time_limit", "its share of the time limit") if timed else ("memory_limit", "a limit")
             said.append(
-                f"in {n_stopped} of {n_fits} fits on folds the search reached its share of the time limit, so the "
-                f"scored tree is the best found, not proved optimal: raise {parameter('time_limit')}, or try fewer "
-                "candidates"
+                f"in {n_stopped} of {n_fits} fits on folds the search reached {reached}, so the "
+                f"scored tree is the best found, not proved optimal: raise {parameter(limit)}, or try fewer candidates"
             )
         if said:
             warnings.warn("; ".join(said), OptimalityWarning, stacklevel=3)

@@ -168,10 +168,8 @@ class FittedModel(LikeSklearn, Exporting, BaseEstimator):  # type: ignore[misc] 
 
     @property
     def _has_weights(self) -> bool:
-        """Whether training rows had weights other than 1."""
-        if self._weighted is not None:
-            return self._weighted
-        return not np.array_equal(self.model_.weight.sum(axis=1), self.model_.rows)
+        """Whether training rows had weights other than 1; of an old file, as far as the sums of weights show it."""
+        return bool(self._weighted) or not np.array_equal(self.model_.weight.sum(axis=1), self.model_.rows)
 
     @property
     def categories_(self) -> dict[int, Column]:

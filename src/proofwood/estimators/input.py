@@ -272,7 +272,7 @@ def _of_missing_columns(estimator: Any, frame: Any) -> Iterator[str]:
     missing = [name for name in getattr(estimator, "feature_names_in_", ()) if name not in given]
     if missing:
         tested = [name for name in missing if name in estimator.tested_columns_]
-        told = f"tests {shown(tested, 20)}" if tested else "tests none, so that any values give the same predictions"
+        told = f"tests {shown(tested, 20)}" if tested else "tests none, so any values will do for predictions"
         yield f"Of the missing columns, the model {told} (tested_columns_)."
 
 

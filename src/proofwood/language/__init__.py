@@ -31,6 +31,7 @@ KEPT = (
         f"estimators/{name}.py"
         for name in ("fair_trees", "few_leaves", "folds", "input", "monotone", "optimal_diagram")
     ),
+    "questions/rows.py",
 )
 """Whose messages are kept with a model, in English: hints of the table, and the scope of a proof."""
 N_FORMS = 200

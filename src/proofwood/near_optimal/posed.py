@@ -216,7 +216,8 @@ def _warn_of_much(problem: TreeProblem, best: int, budget: int, limits: Limits) 
     if 0 < cost.leaf_price <= slack:
         reasons.append("pays for one more leaf")
     shallow = solve(replace(problem, max_depth=problem.depth - 1, max_gap=0), limits=limits)
-    raise_ended(shallow.stats.stopped_by)
+    if shallow.stats.stopped_by == "interrupt":
+        raise KeyboardInterrupt
     if shallow.model is not None and problem.integer_cost(shallow.model) <= budget:
         reasons.append(f"reaches the best tree of depth {problem.depth - 1}")
     if not reasons:

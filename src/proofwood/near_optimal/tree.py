@@ -155,6 +155,11 @@ class NearTree:
         return float(self.of.real(self.of.found.cost_of(self.number)) - price * (self.n_leaves - 1))
 
     @property
+    def weighted(self) -> bool:
+        """Whether rows have weights other than 1, so that ``errors`` is a weight."""
+        return self.classifier._has_weights
+
+    @property
     def ties(self) -> int:
         """The number of leaves in which two or more classes are the heaviest; the first of them is predicted."""
         weight = self.model.weight[self.model.feature == LEAF]

@@ -239,7 +239,7 @@ class NearOptimalTrees:
                     _warn("the count of the set stopped at a limit, so that a tree that is not counted may cost less")
                 return tree
         if not self.exact:
-            raise self._none_fits(self.count, "the time_limit of the set")
+            raise self._none_fits(self.count, "the limits of the count")
         return None
 
     def _none_fits(self, tried: int, ways: str) -> LookupError:

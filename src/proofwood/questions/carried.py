@@ -32,8 +32,8 @@ from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.model.sums import exact_sum, exact_sums, rounded_down, rounded_up
 from proofwood.problem.objectives import integer_weights, share_of
 from proofwood.questions.population import trees_of_depth
-from proofwood.questions.rows import left_out, require_errors, require_no_minimum, rows_of_fit, tests_in_words
-from proofwood.result import Status, figure
+from proofwood.questions.rows import left_out, require_errors, require_no_minimum, rows_of_fit
+from proofwood.result import Status, figure, for_these_tests
 
 QUESTION = "carry_over"
 DIGEST = 16
@@ -238,7 +238,7 @@ class CarriedBound:
             "bound": number(figure(self.lower_bound, ROUND_FLOOR)),
             "gap": number(figure(self.gap, ROUND_CEILING)),
             "share": number(f"{math.ceil(10_000 * self.gap / self.total) / 100:.2f}"),
-            "tests": tests_in_words(self.scope),
+            "tests": for_these_tests(self.scope),
         }
         told["changes"] = gettext(
             "weight %(added)s added and %(removed)s removed, of both %(relabelled)s by other labels",

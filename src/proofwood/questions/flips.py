@@ -36,8 +36,8 @@ from proofwood.model.sums import rounded_down, rounded_up
 from proofwood.printable import printable
 from proofwood.problem.targets import Classes
 from proofwood.problem.tree import TreeProblem
-from proofwood.questions.rows import left_out, require_errors, rows_of_fit, tests_in_words
-from proofwood.result import Limits, Result, Stats, Status, figure
+from proofwood.questions.rows import left_out, require_errors, rows_of_fit
+from proofwood.result import Limits, Result, Stats, Status, figure, for_these_tests
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,10 +125,10 @@ class Flip:
             "row": self.row,
             "decision": printable(str(self.decision)),
             "other": printable(str(self.other)),
-            "cost": gettext("%(n)s more", n=cost) if self.cost >= 0 else gettext("%(n)s less", n=cost),
+            "cost": gettext("%(cost)s more", cost=cost) if self.cost >= 0 else gettext("%(cost)s less", cost=cost),
             "unit": gettext(self.unit),
             "share": number(f"{100 * abs(self.share):.3g}"),
-            "tests": tests_in_words(self.scope),
+            "tests": for_these_tests(self.scope),
         }
         if self.status is Status.OPTIMAL:
             return gettext(

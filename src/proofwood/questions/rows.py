@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from proofwood.estimators.classifier import ClassRows
 from proofwood.estimators.fair_trees import tree_constraints
 from proofwood.estimators.monotone import directions_of
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
-from proofwood.language import gettext, marked, retold
+from proofwood.language import marked
 from proofwood.model.reshape import refresh
 from proofwood.printable import shown
 
@@ -82,10 +81,3 @@ def left_out(model: OptimalTreeClassifier) -> tuple[str, ...]:
     schema = model.schema_
     named = [schema.columns[j].name for j, reason in schema.left_out.items() if reason != DROPPED]
     return (_LEFT_OUT % {"columns": shown(named, 5)},) if named else ()
-
-
-def tests_in_words(scope: Sequence[str]) -> str:
-    """What limits the tests of trees, to follow a claim about all of them; empty without limits."""
-    if not scope:
-        return ""
-    return gettext(" for these tests (%(scope)s)", scope="; ".join(map(retold, scope)))

@@ -79,6 +79,8 @@ def _costs(near: NearOptimalTrees) -> list[dict[str, Any]]:
 
 def _different(near: NearOptimalTrees) -> str:
     different, looked_at = near.distinct_of()
+    if not looked_at:
+        return ""  # a limit came first
     n = number(f"{different:,}")
     if looked_at == near.count:
         if near.exact:

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from proofwood import DataWarning, DemographicParity, OptimalityWarning, OptimalTreeClassifier, load
+from proofwood.language import speaking
 from proofwood.questions import flips
 from proofwood.result import Status
 from tests.stopped import stopped_fit
@@ -206,3 +207,22 @@ def test_a_column_of_truth_values_holds_no_other() -> None:
     for value in (-0.5, 0.5, 2.0):
         with pytest.raises(ValueError, match="in column 'paid', which holds only False and True"):
             tree.flip_cost(pd.DataFrame({"paid": [value]}), X, [0, 0, 0, 1, 1, 1, 0])
+
+
+def test_sets_of_levels_with_gaps_are_kept_for_a_forced_row() -> None:
+    """With a minimum of leaves, sets are tests of 0 and 1, and missing values belong to one of both."""
+    X = pd.DataFrame({"c": [*"aaa", *"b" * 10, *[None] * 10]})
+    y = [1] * 13 + [0] * 10
+    tree = OptimalTreeClassifier(1, min_samples_leaf=2, categorical_features=["c"]).fit(X, y)
+    (flip,) = tree.flip_cost(X[:1], X, y)
+    assert (flip.cost, flip.status, flip.scope) == (3, Status.OPTIMAL, ())
+
+
+def test_flips_are_told_in_german() -> None:
+    X = pd.DataFrame({"same": [0] * 6, "b": [1, 1, 1, 4, 5, 6]})
+    with pytest.warns(DataWarning, match="left out"):
+        tree = OptimalTreeClassifier(2).fit(X, [0, 0, 0, 1, 1, 1])
+    (flip,) = tree.flip_cost(X[:1], X, [0, 0, 0, 1, 1, 1])
+    with speaking("de"):
+        assert "kostet 3 mehr" in str(flip)
+        assert str(flip).endswith("(unter diesen Tests: kein Test von 'same', beim Lernen ausgelassen)")

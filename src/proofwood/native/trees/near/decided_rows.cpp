@@ -274,7 +274,8 @@ class Decided final : public StumpSink {
     std::vector<i64> high(n_classes_);
     bool whole = true;
     for (const Edge& edge : side_->trees.edges) {
-      if (!(whole = !walk_.stopped())) break;
+      whole = !walk_.stopped();
+      if (!whole) break;
       add_up(edge.feature);
       const i64* const low = before_.data() + std::size_t{edge.position} * n_classes_;
       for (u32 c = 0; c < n_classes_; ++c) high[c] = side_->rows.counts.class_weight[c] - low[c];
