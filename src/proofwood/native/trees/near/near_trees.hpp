@@ -34,7 +34,7 @@ struct CostCount {
 using Tally = std::vector<CostCount>;
 Count trees_of(const Tally& tally, i64 cost);
 
-// Adds up trees per cost. Costs are at most `most`; an array has those from `least` on, if they are no more than kDense.
+// Adds up trees per cost. Costs are at most `most`; an array has those from `least` on, if no more than kDense.
 class Adder {
  public:
   static constexpr i64 kDense = 4096;
