@@ -322,3 +322,10 @@ def test_numbers_that_only_rounding_tells_apart_can_be_saved(tmp_path):
     assert tree.gap_ > 0
     tree.save(tmp_path / "model.json")
     assert proofwood.load(tmp_path / "model.json").predict(X).tolist() == tree.predict(X).tolist()
+
+
+def test_a_leaf_in_place_of_a_split_costs_what_it_says():
+    X = np.array([[0.81], [0.2], [1.6], [0.38]])
+    tree = OptimalTreeClassifier(1, alpha=1 / 3, min_samples_leaf=2, criterion="log_loss").fit(X, [1, 1, 2, 0])
+    assert tree.get_n_leaves() == 1  # a split costs as much with its price, but for rounding
+    assert tree.objective_ == tree.recount(X, [1, 1, 2, 0]) >= 6 * np.log(2)

@@ -407,7 +407,7 @@ def result_of(found: dict[str, Any], problem: TreeProblem, start: NodeTable | No
         alone = problem.target.refreshed(_leaf(problem), problem.X, problem.real_weights)
         least = problem.real_cost(alone)
         if least < problem.real_cost(table):  # no tree is returned that is worse than a leaf, as rounding might have it
-            table, objective = alone, float(least)
+            table, objective = alone, cost.shown(least)
             bound = min(bound, objective)
     final = ProgressEvent(found["seconds"], objective, bound)
     stats = Stats(
