@@ -235,3 +235,15 @@ def test_a_fit_that_fails_leaves_the_model_and_its_columns_as_they_were(name):
     assert vars(model).keys() == before.keys()
     assert all(vars(model)[kept] is value for kept, value in before.items())
     np.testing.assert_array_equal(model.predict(table), predictions)
+
+
+@pytest.mark.filterwarnings("ignore::proofwood.DataWarning")
+@pytest.mark.parametrize("name", ["tree", "smallest", "bdd", "diagram"])
+def test_what_only_rows_of_weight_0_hold_is_as_new_as_what_no_row_holds(name):
+    table = pd.DataFrame({"c": [*"pppqq", "z"], "x": [0.1, 0.3, 0.4, 0.8, 0.9, np.nan]})
+    y, new = [0, 0, 0, 1, 1, 1], pd.DataFrame({"c": ["p", "z"], "x": [np.nan, np.nan]})
+    for columns in (["c"], ["x"]):
+        options = {"unseen": "majority"} if columns == ["c"] else {}
+        with_row = of(name, **options).fit(table[columns], y, sample_weight=[1, 1, 1, 1, 1, 0])
+        without = of(name, **options).fit(table[columns][:5], y[:5])
+        np.testing.assert_array_equal(with_row.predict(new[columns]), without.predict(new[columns]))

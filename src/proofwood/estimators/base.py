@@ -346,9 +346,10 @@ class ProvedLearner(FittedModel, Generic[Rows]):
         found : from a search
         rows : the rows that it was searched on
         """
+        counted = columns_counted(rows)  # what only rows of weight 0 hold is as new as what no row holds
         separated = placed(
             found,
-            columns_counted(rows),
+            counted,
             [column.kind for column in self.schema_.columns],
             rule=ThresholdRule(self.threshold_rule),
             of_tests=self._limits_tests,
@@ -356,8 +357,8 @@ class ProvedLearner(FittedModel, Generic[Rows]):
         to_low = low_weights(separated, rows.columns, rows.codes, rows.real_weights)
         model = with_directions(
             separated,
-            self.schema_.gaps,
-            self._levels_seen(rows.columns),
+            {j for j in self.schema_.gaps if np.isnan(counted[:, j]).any()},
+            self._levels_seen(counted),
             to_low.sum(axis=1),
             of_tests=self._limits_tests,
         )

@@ -48,7 +48,8 @@ class Fairest:
     Parameters
     ----------
     difference : greatest difference of two rates of ``tree``, from 0 to 1
-    lower_bound : every tree of the scope within the slack has at least this difference
+    lower_bound : every tree of the scope within the slack has at least this difference; ``tree.result_.scope`` names
+        what limits the tests, at depth 1 also the order of more than five levels
     status : "optimal" if both are equal; "feasible" if a limit or the memory left a gap, or if prices do: they are all
         that is searched where a column has more than five levels, or weights have too many digits for sums in 64 bits
     tree : fitted tree with that difference, within the slack; what it says of its own proof is about errors
