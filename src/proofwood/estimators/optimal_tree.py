@@ -77,9 +77,10 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
     of text is tested by sets of its levels; missing values count as one more level. Every set is a candidate at every
     node for up to 12 levels, and at the last two tests of a path for up to 64. In all other cases the levels are sorted
     by their class shares, and only the cuts of this order are candidates. The same holds for more than 10 classes, and
-    for more than 5 levels if leaves have a minimum, or if a tree of depth 1 has limits on rates. ``result_.scope`` and :meth:`summary` name the columns that were
-    tested in this way. The search is branch and bound with dynamic programming [1]_. It may be stopped at any time and
-    then returns the best tree found, with a lower bound on the objective of all trees.
+    for more than 5 levels if leaves have a minimum, or if a tree of depth 1 has limits on rates. ``result_.scope`` and
+    :meth:`summary` name the columns that were tested in this way. The search is branch and bound with dynamic
+    programming [1]_. It may be stopped at any time and then returns the best tree found, with a lower bound on the
+    objective of all trees.
 
     Parameters
     ----------
