@@ -215,7 +215,7 @@ def test_joined_bars_are_ranges_of_costs_and_numbers_of_trees_are_whole() -> Non
     assert counts.get_xticklabels()[0].get_text().startswith(f"{first:,.0f}\nto ")
     assert len(counts.patches) <= MOST_COSTS
     shown = [text.get_text() for text in counts.get_yticklabels() + counts.get_yticklabels(minor=True)]
-    assert {text for text in shown if text} <= {"1", "10", "100", "$10^{3}$"}
+    assert {text for text in shown if text} <= {"1", "10", "100", "$10^{3}$", "$10^{4}$"}
     plt.close(counts.figure)
 
 
