@@ -20,6 +20,7 @@ from proofwood.data.views import Views
 from proofwood.engines.trees.fair import solve_fair
 from proofwood.engines.trees.ordered import solve_ordered
 from proofwood.engines.trees.ratios import solve_ratio
+from proofwood.estimators.base import columns_counted
 from proofwood.estimators.classifier import ClassRows, ProvedClassifier
 from proofwood.estimators.costs import AvoidableCosts, Costs, RowCosts, as_weights, cost_matrix, with_classes
 from proofwood.estimators.fair_trees import (
@@ -329,7 +330,7 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
 
     def _tests_sets(self, given: ClassRows) -> bool:
         if tree_constraints(self.constraints)[0] and (
-            few_levels(self.schema_, given.columns) or (self.max_depth or 0) <= 1
+            few_levels(self.schema_, columns_counted(given)) or (self.max_depth or 0) <= 1
         ):
             return False  # all sets as columns; the order of levels by their shares does not suffice under limits
         by_errors = self.criterion not in SHARES and (given.costs is None or given.costs.factors is not None)

@@ -30,7 +30,7 @@ from proofwood.language import gettext, number
 from proofwood.model import evaluate
 from proofwood.model.node_table import BoolArray, FloatArray, IntArray
 from proofwood.model.sums import exact_sum, exact_sums, rounded_down, rounded_up
-from proofwood.problem.objectives import integer_weights, share_of
+from proofwood.problem.objectives import IntegerWeights, integer_weights, share_of
 from proofwood.questions.population import trees_of_depth
 from proofwood.questions.rows import left_out, require_errors, require_no_minimum, rows_of_fit
 from proofwood.result import Status, figure, for_these_tests
@@ -264,13 +264,15 @@ class _Read:
     ----------
     old, new : (n_rows,) weights in ``unit``
     unit : real weight of 1
-    higher : the fit may have read the old weights higher than this in all: floats stand for weights of many digits
+    higher : how much higher the fit read the old weights in all, at most: floats stand for weights of many digits
+    fit : the old weights as the fit read them
     """
 
     old: FloatArray
     new: FloatArray
     unit: Fraction
     higher: Fraction
+    fit: IntegerWeights
 
     @classmethod
     def of(cls, old: RowFingerprints, new: RowFingerprints) -> _Read:
@@ -278,7 +280,7 @@ class _Read:
         weights, n = np.concatenate([old.weights, new.weights]), old.weights.size
         both, fit = integer_weights(weights, weights.size), integer_weights(old.weights, n)
         if fit.rounding is not None:
-            return cls(old.weights, new.weights, Fraction(1), Fraction(0))
+            return cls(old.weights, new.weights, Fraction(1), Fraction(0), fit)
         if both.rounding is None:
             values, unit = both.values.astype(np.float64), both.unit
         else:
@@ -286,7 +288,7 @@ class _Read:
         pairs, counts = np.unique(np.stack([fit.values, values[:n]]), axis=1, return_counts=True)
         more = [fit.unit * Fraction(a) - unit * Fraction(b) for a, b in pairs.T.tolist()]
         higher = sum((max(Fraction(0), one) * int(k) for one, k in zip(more, counts, strict=True)), Fraction(0))
-        return cls(values[:n], values[n:], unit, higher)
+        return cls(values[:n], values[n:], unit, higher, fit)
 
     def weight_of(self, weights: FloatArray, chosen: BoolArray | slice = slice(None)) -> Fraction:
         """The weight of some rows."""
@@ -356,12 +358,13 @@ def _new_rows(
 
 def _bound_of_fit(model: OptimalTreeClassifier, price: Fraction, read: _Read) -> Fraction:
     """The proved bound of the fit, less what the weights were read higher; an optimal objective may be rounded up."""
-    bound = model.lower_bound_
-    if model.status_ is not Status.OPTIMAL or bound == round(bound):
-        return Fraction(bound) - read.higher
-    leaves = price * read.weight_of(read.old) * (model.model_.n_leaves - 1)
-    exact = round((Fraction(bound) - leaves) / read.unit) * read.unit + leaves
-    step = Fraction(math.ulp(bound))
-    if read.higher == 0 and read.unit > 4 * step and abs(exact - Fraction(bound)) <= step:
-        return exact  # there is one sum of weights that is shown so
-    return Fraction(math.nextafter(bound, -math.inf)) - read.higher
+    bound = Fraction(model.lower_bound_)
+    if model.status_ is not Status.OPTIMAL:
+        return bound - read.higher
+    if read.fit.rounding is None:
+        leaves = price * int(read.fit.values.sum()) * read.fit.unit * (model.model_.n_leaves - 1)
+        exact = round((bound - leaves) / read.fit.unit) * read.fit.unit + leaves
+        step = Fraction(math.ulp(model.lower_bound_))
+        if read.fit.unit > 4 * step and abs(exact - bound) <= step:
+            return exact - read.higher  # no other sum of weights is shown so
+    return Fraction(math.nextafter(model.lower_bound_, -math.inf)) - read.higher

@@ -32,8 +32,10 @@ from proofwood.problem.targets import Classes
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, Result, Stats, ended
 
+HALVINGS = 8
+"""How often :func:`least_sum` halves what a tree may cost more than the cheapest one, where prices leave a gap."""
 MOST_SEARCHES = 60
-"""The most searches of one question."""
+"""The most searches of one question, or of one limit of it."""
 MOST_DIGITS = 10**6
 """The largest denominator of prices, which a linear program finds in float64."""
 MOST_LEAVES = 12
@@ -552,17 +554,19 @@ def _priced_bounds(trees: PricedTrees, scales: Sequence[Fraction], most: int) ->
 
 
 def _look_within_less(trees: PricedTrees, scales: Sequence[Fraction], most: int, closed: Callable[[], bool]) -> int:
-    """Look for trees of less cost than is permitted, down to the least; what stopped that, or 0.
+    """Look for trees of less cost than is permitted, by halves; what stopped that, or 0.
 
     Prices find the trees at the corners of what is possible, and other corners for another cost: one that is fairer
     than all found for ``most`` may cost far less.
     """
-    within, cheapest = most, min(values.cost for values in trees.known)
-    while within > cheapest:
-        within = cheapest + (within - cheapest) // 2
+    cheapest = min(values.cost for values in trees.known)
+    for half in range(1, HALVINGS + 1):
+        within = cheapest + (most - cheapest >> half)
         for _ in _priced_bounds(trees, scales, within):
             if trees.stopped or closed():
                 return trees.stopped
+        if within == cheapest:
+            break
     return 0
 
 
