@@ -67,7 +67,8 @@ def _draw_counts(ax: Any, counts: Sequence[tuple[str, int]], near: Any) -> None:
     ax.set_xticks(list(places)[::step], texts[::step])
     ax.set_xlabel(near.optimum.result_.unit, parse_math=False)
     ax.set_ylabel(gettext("trees"))
-    ax.set_title(near.count_in_words(), fontsize="medium", loc="left")
+    tests = gettext(" for these tests") if near.scope else ""
+    ax.set_title(f"{near.count_in_words()}{tests}", fontsize="medium", loc="left")
 
 
 def _draw_columns(ax: Any, shares: Mapping[Any, float], near: Any) -> None:

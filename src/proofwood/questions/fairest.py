@@ -205,6 +205,7 @@ class Fairest:
             if not same:
                 raise ValueError("the answers are not about the same tree and constraint: draw each by itself")
         default = gettext("differences of rates: %(constraint)s", constraint=type(self.constraint).__name__)
+        default += gettext(" for these tests") if self.tree.result_.scope else ""
         return plot_differences(
             np.array([(one.objective_before, one.before) for one in answers]),
             np.array([(one.tree.objective_, one.difference) for one in answers]),

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 
-from proofwood import DemographicParity, EqualOpportunity, Fairest, OptimalTreeClassifier
+from proofwood import DemographicParity, EqualOpportunity, Fairest, OptimalTreeClassifier, near_optimal_trees
 
 mpl.use("Agg")
 
@@ -53,3 +54,15 @@ def test_what_is_open_is_a_dotted_line(answers: list[Fairest]) -> None:
 def test_answers_about_something_else_are_refused(answers: list[Fairest]) -> None:
     with pytest.raises(ValueError, match="not about the same tree and constraint"):
         answers[0].plot([answers[2]])
+
+
+@pytest.mark.filterwarnings("ignore::proofwood.DataWarning")
+def test_pictures_say_that_tests_are_limited() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"town": rng.choice([*"abcdefgh"], 200)})
+    y, groups = rng.integers(0, 2, 200), rng.choice(["p", "q"], 200)
+    tree = OptimalTreeClassifier(1, min_samples_level=1).fit(X, y)
+    ax = tree.fairest(DemographicParity(), X, y, sensitive_features=groups, slack=2).plot()
+    assert ax.get_title(loc="left") == "differences of rates: DemographicParity for these tests"
+    near = near_optimal_trees(X, y, max_depth=1, slack=1, min_samples_level=1)
+    assert near.plot()[0].get_title(loc="left") == f"{near.count_in_words()} for these tests"
