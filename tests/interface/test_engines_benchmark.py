@@ -11,8 +11,8 @@ import pytest
 from benchmarks import cases, engines
 from benchmarks.harness import Table
 from benchmarks.papers import rfxpl, rfxpl_anchor, rfxpl_published
-from benchmarks.papers.claims import rfxpl_claims
 from benchmarks.papers.measuring import Pass
+from benchmarks.papers.rfxpl_claims import rfxpl_claims
 from benchmarks.papers.rfxpl_tasks import case, drawn, forest_of_set
 from tests.measured import measured
 

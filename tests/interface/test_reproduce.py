@@ -10,8 +10,10 @@ import pytest
 from benchmarks import cases, harness, reproduce
 from benchmarks.papers import EXPERIMENTS, rfxpl
 from benchmarks.papers.changes import first_change, meaning
-from benchmarks.papers.claims import CLAIMS, at_least, below, equal, figure, rfxpl_claims
+from benchmarks.papers.claims import CLAIMS
 from benchmarks.papers.measuring import Claim, Pass
+from benchmarks.papers.rfxpl_claims import rfxpl_claims
+from benchmarks.papers.verdicts import at_least, below, equal, figure
 from benchmarks.reproduce import Chosen
 
 CONTREE = {one.name: one for one in EXPERIMENTS if one.paper == "contree"}

@@ -1,0 +1,67 @@
+"""How a claim of a paper is decided by pairs of figures, the paper's and ours.
+
+A claim *holds* if the rows agree with it, is *exceeded* if they go beyond it, and is *contradicted* by the rows that
+are named. Without all of its rows it is not measured, whatever those that there are say.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from benchmarks.harness import geometric_mean, number
+from benchmarks.papers.measuring import Claim, mean
+
+Pair = tuple[str, float, float]
+"""Where, the paper's figure, and ours."""
+
+
+def figure(text: str) -> float:
+    """A figure in print: ``<0.1`` is 0.1, and what a limit ended (``>4h``, ``TO``) is infinite."""
+    return math.inf if text in (">4h", "TO") else number(text.strip("<").replace("–", ""))
+
+
+def unmeasured(says: str, n: int, of: int) -> Claim:
+    """A claim that lacks rows."""
+    return Claim(says, f"{n} of {of} rows are measured", "not measured")
+
+
+def _there(pairs: Iterable[Pair]) -> list[Pair]:
+    """The pairs without those for which a figure is absent, which no comparison would notice."""
+    return [(name, paper, ours) for name, paper, ours in pairs if not math.isnan(paper) and not math.isnan(ours)]
+
+
+def below(says: str, pairs: Iterable[Pair], of: int, unit: str) -> Claim:
+    """That ours are at most the paper's, in everything; it only holds where some end on neither side."""
+    pairs = _there(pairs)
+    if len(pairs) < of:
+        return unmeasured(says, len(pairs), of)
+    both = [paper / max(ours, 1e-9) for _, paper, ours in pairs if math.isfinite(paper + ours)]
+    above = [f"{name} ({ours:.3g} against {paper:.3g})" for name, paper, ours in pairs if ours > paper]
+    text = f"{geometric_mean(both):.3g} times less {unit} where both end ({len(both)} of {of})"
+    ended = all(math.isfinite(ours) for _, _, ours in pairs)
+    return Claim(says, text, "contradicts" if above else "exceeds" if ended else "holds", ", ".join(above))
+
+
+def at_least(says: str, pairs: Iterable[Pair], of: int, slack: float = 0.0) -> Claim:
+    """That ours are at least the paper's, but for noise of so much."""
+    pairs = _there(pairs)
+    if len(pairs) < of:
+        return unmeasured(says, len(pairs), of)
+    gain = mean(ours - paper for _, paper, ours in pairs)
+    under = [f"{name} ({ours:.4g} against {paper:.4g})" for name, paper, ours in pairs if ours < paper - slack]
+    noise = f", but for {slack:g} of noise," if slack else ""
+    text = f"{gain:+.2f} in the mean, at least the paper's{noise} on {len(pairs) - len(under)} of {of}"
+    return Claim(says, text, "contradicts" if under else "exceeds" if gain > slack else "holds", ", ".join(under))
+
+
+def equal(says: str, pairs: Iterable[Pair], of: int) -> Claim:
+    """That ours are the paper's, or less."""
+    pairs = _there(pairs)
+    if len(pairs) < of:
+        return unmeasured(says, len(pairs), of)
+    more = [f"{name} ({ours:.4g} against {paper:.4g})" for name, paper, ours in pairs if ours > paper + 0.051]
+    less = [f"{name} ({ours:.4g} against {paper:.4g})" for name, paper, ours in pairs if ours < paper - 0.051]
+    same = of - len(more) - len(less)
+    verdict = "contradicts" if more else "exceeds" if less else "holds"
+    return Claim(says, f"equal on {same} of {of}, less on {len(less)}", verdict, ", ".join(more or less))
