@@ -190,7 +190,7 @@ class Table:
         self.last = {self._key(row): row for row in self.rows}
 
     def _key(self, values: Mapping[str, Any]) -> tuple[str, ...]:
-        return tuple(_text(values[name]) for name in self.key)
+        return tuple(text_of(values[name]) for name in self.key)
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -206,7 +206,7 @@ class Table:
 
     def select(self, **values: Any) -> list[dict[str, str]]:
         """Stored rows that have these values."""
-        wanted = {name: _text(value) for name, value in values.items()}
+        wanted = {name: text_of(value) for name, value in values.items()}
         return [row for row in self.rows if all(row[name] == value for name, value in wanted.items())]
 
     def cell(self, work: Callable[[], Mapping[str, Any]], **key: Any) -> dict[str, str]:
@@ -218,7 +218,7 @@ class Table:
         """Append one row to the file at once, and return it as stored."""
         known = {**values, "when": datetime.now(UTC).isoformat(timespec="seconds")}
         known |= {"versions": versions(), "machine": machine()}
-        row = {name: _text(known.get(name)) for name in self.fields}
+        row = {name: text_of(known.get(name)) for name in self.fields}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a", newline="") as stream:
             fcntl.flock(stream, fcntl.LOCK_EX)  # another process may add the first row now
@@ -242,7 +242,8 @@ class Table:
             writer.writerows(self.rows)
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """A value as it is stored."""
     if value is None:
         return ""
     if isinstance(value, float):
@@ -318,9 +319,10 @@ def machine() -> str:
     return f"{model}, {os.cpu_count()} CPUs, {platform.system()}"
 
 
-def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table; the first column is text, all others are numbers."""
-    lines = ["| " + " | ".join(header) + " |", "|---|" + "---:|" * (len(header) - 1)]
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], words: Sequence[str] = ()) -> str:
+    """A Markdown table; the first column and those that ``words`` names are text, all others are numbers."""
+    sides = ["---" if at == 0 or name in words else "---:" for at, name in enumerate(header)]
+    lines = ["| " + " | ".join(header) + " |", "|" + "".join(f"{side}|" for side in sides)]
     lines += ["| " + " | ".join(row) + " |" for row in rows]
     return "\n".join(lines)
 

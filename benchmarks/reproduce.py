@@ -29,7 +29,7 @@ from benchmarks.harness import RESULTS, ROOT, Row, commit_of, markdown_table, se
 from benchmarks.papers import EXPERIMENTS, Experiment
 from benchmarks.papers.changes import first_change, git
 from benchmarks.papers.claims import CLAIMS
-from benchmarks.papers.measuring import Cell, Page, Pass
+from benchmarks.papers.measuring import VERDICTS, Cell, Page, Pass
 from benchmarks.papers.repeating import Repeated, repeated, shown
 
 LAST = "reproduce.json"
@@ -74,7 +74,11 @@ class State:
         reading = Pass(out / experiment.paper)
         page = experiment.make(reading, **(experiment.generated if generated else {}))
         cells = list(reading.cells.values())
-        changes = {cell.name: first_change(commit_of(cell.stored), experiment.code) for cell in cells if cell.stored}
+        changes = {
+            cell.name: None if cell.foreign else first_change(commit_of(cell.stored), experiment.code)
+            for cell in cells
+            if cell.stored
+        }
         since = min((change for change in changes.values() if change), default=(0, ""))[1]
         missing = [cell for cell in cells if not cell.stands]
         absent = [cell for cell in missing if _lacks_data(cell)]
@@ -141,7 +145,7 @@ class Chosen:
         """The cells to be measured, missing ones first."""
         absent = {cell.name for cell in state.absent}
         for cell in (*state.missing, *(state.stale if self.stale else ())):
-            if cell.name not in absent and (not self.sets or cell.data.rpartition("/")[2] in self.sets):
+            if cell.name not in absent and (not self.sets or not cell.sets.isdisjoint(self.sets)):
                 yield cell
 
 
@@ -233,8 +237,9 @@ def summary(chosen: Chosen) -> Path:
         if claims:
             counts.update(claim.verdict for claim in claims)
             lines = [[one.says, one.ours, one.verdict, one.why or "–"] for one in claims]
-            blocks += [f"## {paper}", markdown_table(("the paper says", "here", "verdict", "why"), lines)]
-    told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
+            header = ("the paper says", "here", "verdict", "why")
+            blocks += [f"## {paper}", markdown_table(header, lines, words=header)]
+    told = ", ".join(f"{counts[verdict]} {words}" for verdict, words in VERDICTS.items() if counts[verdict])
     title = "What the five papers claim, and what is measured"
     command = "python -m benchmarks.reproduce --pages"
     return write_page(
@@ -310,6 +315,11 @@ def parsed(arguments: Sequence[str] | None) -> tuple[Chosen, argparse.Namespace]
     chosen = Chosen(**told, hours=given.hours, out=out, isolate=not given.in_process, generated=generated)
     if not chosen.experiments:
         parser.error("no such table of that paper: see --list")
+    if chosen.sets:
+        known = {name for one in chosen.experiments for cell in chosen.state(one).cells for name in cell.sets}
+        unknown = sorted(set(chosen.sets) - known)
+        if unknown:
+            parser.error(f"--sets {' '.join(unknown)}: no cell has it; there are {', '.join(sorted(known - {''}))}")
     return chosen, given
 
 
@@ -338,7 +348,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _refuse_changes() -> None:
     """SystemExit where the code is not that of the commit which the rows would name."""
-    changed = git("status", "--porcelain", "--", "src", "CMakeLists.txt")
+    changed = git("status", "--porcelain", "--", "src", "CMakeLists.txt", "benchmarks", ":!benchmarks/results")
     if changed:
         raise SystemExit(
             f"the code has changes that are not committed, and each row names its commit:\n{changed}\n"

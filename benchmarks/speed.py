@@ -132,12 +132,13 @@ def render(table: Table, page: Path, package: str = "pycontree") -> Path:
         header = ("set", "proofwood, s", f"{package}, s", "ratio (quartiles)", "our errors", "its errors")
         blocks.append(f"## Depth {depth}\n\n{markdown_table(header, rows)}")
         blocks.append(f"Geometric mean of the ratios: {geometric_mean(medians):.3g}, least {min(medians):.3g}.")
+    depths = " ".join(map(str, sorted({int(row["depth"]) for row in table.rows})))
     return write_page(
         page,
         f"Speed against {package}",
         *blocks,
         rows=shown,
-        command=f"python -m benchmarks.speed{'' if package == 'pycontree' else ' --rival streed'} --depth 2 3",
+        command=f"python -m benchmarks.speed{'' if package == 'pycontree' else ' --rival streed'} --depth {depths}",
     )
 
 

@@ -16,9 +16,11 @@ _NATIVE, _ENGINES, _PAPERS = "src/proofwood/native", "src/proofwood/engines", "s
 _EXPLAIN = tuple(f"src/proofwood/explain/{part}" for part in ("oracles", "search", "answers"))
 TREES = (f"{_NATIVE}/trees", f"{_NATIVE}/common", f"{_ENGINES}/trees")
 MINIMAL = (f"{_NATIVE}/minimal", f"{_NATIVE}/common", f"{_ENGINES}/minimal", f"{_PAPERS}/inferdt")
-BDD = (f"{_NATIVE}/bdd", f"{_NATIVE}/common", f"{_ENGINES}/bdd", f"{_PAPERS}/maxsat_bdd")
-DIAGRAM = (f"{_NATIVE}/diagram", f"{_NATIVE}/bdd", f"{_NATIVE}/common", f"{_ENGINES}/diagram")
+BDD = (*TREES, f"{_NATIVE}/bdd", f"{_ENGINES}/bdd", f"{_PAPERS}/maxsat_bdd")
+DIAGRAM = (*TREES, f"{_NATIVE}/diagram", f"{_NATIVE}/bdd", f"{_ENGINES}/diagram", f"{_PAPERS}/odd")
 VOTES = (f"{_NATIVE}/votes", *_EXPLAIN, "src/proofwood/ensembles", f"{_PAPERS}/rfxpl")
+"""Code that rows depend on: kernels and engines; BDDs and diagrams have their bounds from the tree search."""
+_TASKS = "benchmarks/papers"
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ _DEEP = {which: partial(contree.deep, which=which, depth=which + 2) for which in
 EXPERIMENTS: tuple[Experiment, ...] = (
     *_experiments(
         "rfxpl",
-        VOTES,
+        (*VOTES, f"{_TASKS}/rfxpl_tasks.py"),
         table1=(rfxpl.table1, {**_SHORT, "budget": 5.0}, True),
         anchor=(rfxpl_anchor.anchor, {**_SHORT, "rows": 2}, True),
     ),
@@ -70,10 +72,10 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         table4=(inferdt.table4, {"sets": ()}, False),
         figure2=(inferdt.figure2, {"examples": (100, 800), "runs": 2, "limit": 5.0}, True),
     ),
-    *_experiments("odd", DIAGRAM, table1=(odd.table1, {"plan": _SMALL}, False)),
+    *_experiments("odd", (*DIAGRAM, f"{_TASKS}/odd_tasks.py"), table1=(odd.table1, {"plan": _SMALL}, False)),
     *_experiments(
         "maxsat_bdd",
-        BDD,
+        (*BDD, f"{_TASKS}/maxsat_bdd_tasks.py"),
         table3=(maxsat_bdd.table3, {"sets": BITS}, False),
         table4=(maxsat_bdd.table4, {**_BITS, "shares": (0.15,)}, True),
         table5=(maxsat_bdd.table5, {**_CROSSED, "tree_runs": 1}, False),
@@ -84,7 +86,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ),
     *_experiments(
         "odd",
-        DIAGRAM,
+        (*DIAGRAM, f"{_TASKS}/odd_tasks.py"),
         table2=(odd.table2, {"plan": _SMALL, "shares": (0.1,)}, False),
         figure2=(partial(odd.figure2, plan=odd.PROTOCOL), {"plan": _SMALL}, False),
         figure3=(partial(odd.figure3, plan=odd.PROTOCOL), {"plan": _SMALL}, False),
@@ -93,7 +95,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ),
     *_experiments(
         "contree",
-        TREES,
+        (*TREES, "benchmarks/tasks.py"),
         table1=(contree.table1, {**_SHORT, "runs": 2, "without": 1}, True),
         table2=(contree.table2, _SHORT, True),
         table3=(_DEEP[3], _SHORT, True),
@@ -105,7 +107,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ),
     *_experiments(
         "beyond",
-        TREES,
+        (*TREES, f"{_TASKS}/beyond_tasks.py"),
         **{
             name: (
                 partial(beyond.page, contest=one),

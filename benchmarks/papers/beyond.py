@@ -18,6 +18,8 @@ from benchmarks.papers.measuring import Cell, Page, Pass
 
 TASKS = "benchmarks.papers.beyond_tasks"
 OURS = "proofwood"
+EACH = "a fit for each"
+"""Our learner, one fit for each number of leaves."""
 KEY = ("task", "instance", "learner")
 COLUMNS = ("objective", "bound", "size", "cpu", "wall", "peak_mb")
 Values = Mapping[str, Any]
@@ -55,7 +57,15 @@ def page(reading: Pass, *, contest: Contest, instances: Sequence[Values] | None 
         for learner in contest.learners:
             key = {"task": contest.task, "instance": label(instance), "learner": learner}
             values = {**instance, "learner": learner}
-            cell = Cell(table, key, f"{TASKS}:{contest.task}", values, limit, data=_data(instance["case"]))
+            cell = Cell(
+                table,
+                key,
+                f"{TASKS}:{contest.task}",
+                values,
+                limit,
+                data=_data(instance["case"]),
+                foreign=learner not in (OURS, EACH),
+            )
             of[learner] = reading.row(cell)
         lines.append([label(instance), *(text for row in of.values() for text in _shown(row, contest))])
         found.append(of)
@@ -171,9 +181,9 @@ LEAVES = Contest(
     "leaves",
     "The best tree of every number of leaves",
     "Sum of the fewest errors over every number of leaves from 1 to 2^depth, and how many of them are proved. Ours is "
-    "one call of `optimal_tree_path`; *a fit for each* is our learner with `max_leaf_nodes`, and pystreed has a fit "
+    f"one call of `optimal_tree_path`; *{EACH}* is our learner with `max_leaf_nodes`, and pystreed has a fit "
     "for each number of nodes; the tables have 0/1 columns, which it takes as they are. The limit is that of all fits.",
-    (OURS, "a fit for each", "pystreed"),
+    (OURS, EACH, "pystreed"),
     [
         *_cases("anneal australian-credit breast-wisconsin car heart-cleveland hypothyroid kr-vs-kp", depth=4),
         *_cases("lymph primary-tumor soybean tic-tac-toe vote", depth=4),

@@ -13,10 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import Row, Table, number, run, seconds_text
+from benchmarks.harness import Row, Table, number, run, seconds_text, text_of
 
 FINAL = ("optimal", "within_gap", "infeasible", "done")
 """States of a cell that a longer limit cannot change."""
+
+VERDICTS = {"holds": "hold", "exceeds": "exceeded", "contradicts": "contradicted", "not measured": "not measured"}
+"""What can be said of a claim, and of several."""
 
 Published = dict[str, dict[str, str]]
 
@@ -34,6 +37,9 @@ class Cell:
     limit : seconds of one fit
     fits : how many fits the task makes, at most
     data : the data set that it reads
+    protocol : columns that a stored row must have so, beside its key; another row is one of another measurement
+    foreign : whether none of our code takes part, so that no change of it makes the row stale
+    like : columns of the key that cells have in common which take about as long; None for all but the first
     """
 
     table: Table
@@ -43,6 +49,9 @@ class Cell:
     limit: float
     fits: int = 1
     data: str = ""
+    protocol: Mapping[str, Any] = field(default_factory=dict)
+    foreign: bool = False
+    like: Sequence[str] | None = None
 
     @property
     def name(self) -> tuple[str, ...]:
@@ -52,7 +61,16 @@ class Cell:
     @property
     def stored(self) -> Row | None:
         """The row that is stored, whatever its limit was."""
-        return self.table.find(**self.key)
+        row = self.table.find(**self.key)
+        if row is None or any(row[name] != text_of(value) for name, value in self.protocol.items()):
+            return None
+        return row
+
+    @property
+    def sets(self) -> frozenset[str]:
+        """Names of its data set: that of the file, and those that the tables have."""
+        told = (str(self.key[name]).partition(", ")[0] for name in ("set", "case", "instance") if name in self.key)
+        return frozenset((self.data.rpartition("/")[2], *told))
 
     @property
     def stands(self) -> bool:
@@ -64,9 +82,11 @@ class Cell:
 
     @property
     def expected(self) -> float:
-        """Seconds that it may take: what it took before, or cells like it, or else all that its limit allows."""
-        took = [number(row["took"]) for row in ([self.stored] if self.stored else self.table.rows) if row["took"]]
-        return statistics.median(took) if took else self.limit * self.fits + 2
+        """Seconds that it may take: what it took before, else the most of cells like it, else what its limit allows."""
+        like = [name for name in (list(self.key)[1:] if self.like is None else self.like) if name in self.key]
+        own = [self.stored] if self.stored else self.table.select(**{name: self.key[name] for name in like})
+        took = [number(row["took"]) for row in own if row["took"] and number(row["limit"]) >= self.limit]
+        return max(took) if took else self.limit * self.fits + 2
 
     def measure(self, *, isolate: bool = True) -> Row:
         """Run the task, and store what it returns."""
@@ -113,9 +133,9 @@ class Pass:
 def described(reading: Pass, name: str, parts: Sequence[str]) -> Row:
     """Rows, columns, tests and classes of a set that is made of some cases."""
     table = reading.table("sets.csv", ("set",), ("rows", "columns", "tests", "classes", "positive"))
-    return reading.row(
-        Cell(table, {"set": name}, "benchmarks.tasks:describe", {"cases_of": list(parts)}, 1.0, data=parts[0])
-    )
+    values = {"cases_of": list(parts)}
+    cell = Cell(table, {"set": name}, "benchmarks.tasks:describe", values, 1.0, data=parts[0], foreign=True)
+    return reading.row(cell)
 
 
 @dataclass(frozen=True)

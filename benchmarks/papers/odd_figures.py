@@ -19,7 +19,7 @@ Both = dict[str, dict[str, dict[str, Chosen]]]
 """By kind of splits and model ("ODT", "ODD"): what is chosen for each set."""
 
 
-def _choices(reading: Pass, plan: Plan) -> tuple[Both, list[Row]]:
+def choices(reading: Pass, plan: Plan) -> tuple[Both, list[Row]]:
     """The calibrated trees and diagrams of the sets where both have two nodes or more in the mean."""
     diagrams = [name for name in plan.skeletons if name != "tree"]
     found = runs(reading, plan, plan.cells(skeletons=("tree", *diagrams)))
@@ -51,7 +51,8 @@ def _percent(value: float) -> str:
     return "–" if math.isnan(value) else f"{100 * value:.1f}"
 
 
-def _accuracies(chosen: Both) -> dict[str, dict[str, list[float]]]:
+def accuracies(chosen: Both) -> dict[str, dict[str, list[float]]]:
+    """Test accuracies in percent of all sets and seeds, by kind of splits and model."""
     return {
         kind: {model: [100 * value for one in side.values() for value in one.tests] for model, side in sides.items()}
         for kind, sides in chosen.items()
@@ -60,8 +61,8 @@ def _accuracies(chosen: Both) -> dict[str, dict[str, list[float]]]:
 
 def figure2(reading: Pass, *, plan: Plan) -> Page:
     """Figure 2: distribution of test accuracy of calibrated trees and diagrams."""
-    chosen, rows = _choices(reading, plan)
-    values = _accuracies(chosen)
+    chosen, rows = choices(reading, plan)
+    values = accuracies(chosen)
     blocks = [protocol(rows), _CHOSEN]
     if values:
         blocks += ["![Violins of test accuracy](figure2.png)", _quartiles(values), *_chosen_table(chosen)]
@@ -104,8 +105,8 @@ def _chosen_table(chosen: Both) -> list[str]:
 
 def figure3(reading: Pass, *, plan: Plan) -> Page:
     """Figure 3: test accuracies of calibrated trees and diagrams, in ascending order."""
-    chosen, rows = _choices(reading, plan)
-    values = _accuracies(chosen)
+    chosen, rows = choices(reading, plan)
+    values = accuracies(chosen)
     blocks = [protocol(rows), _CHOSEN]
     if values:
         blocks.append("![Test accuracies in ascending order](figure3.png)")

@@ -188,7 +188,8 @@ def run(
     Returns
     -------
     dict
-        ``start``: objective of the construction alone; ``improved``: 1 if the result costs less than that, else 0;
+        ``norm``: of the weights of oblique tests; ``start``: objective of the construction alone; ``improved``: 1 if
+        the result costs less than that, else 0;
         ``objective`` and ``lower_bound`` in the unit of eq. 18, as text with 12 digits; ``errors`` and ``n_splits``
         recounted from the model; ``best_seconds``: when it was found; ``by``: the engine that found it; ``counters``:
         what the engines report.
@@ -212,6 +213,7 @@ def run(
         "start": f"{start:.12g}",
         "start_errors": start_errors,
         "start_splits": start_splits,
+        "norm": problem.norm if problem.oblique else None,
         "objective": f"{result.objective:.12g}",
         "lower_bound": f"{result.lower_bound:.12g}",
         "status": str(result.status),

@@ -15,7 +15,7 @@ SECONDS = ("cpu", "mean", "seconds")
 """Columns that say how long a cell takes, the first that a table has."""
 OF_TIME = frozenset(
     (
-        *("cpu", "wall", "seconds", "best_seconds", "prepared", "took", "peak_mb", "trace", "each"),
+        *("cpu", "wall", "seconds", "best_seconds", "prepared", "took", "peak_mb", "trace"),
         *("least", "mean", "median", "high", "most", "most_sat", "most_unsat", "own_mean", "own_most"),
         *("when", "versions", "machine"),
     )

@@ -71,7 +71,7 @@ def table1(
                 task = f"{TASKS}:{'authors' if engine == AUTHORS else 'explanations'}"
                 key = {"set": name, "vote": vote, "engine": engine, "asked": "paper" if rows is None else rows}
                 fits = math.ceil(budget / limit)
-                cell = Cell(table, key, task, values | more, limit, fits, case(name))
+                cell = Cell(table, key, task, values | more, limit, fits, case(name), foreign=engine == AUTHORS)
                 if engine == AUTHORS and not folder and cell.stored is None:
                     continue
                 row = reading.row(cell)

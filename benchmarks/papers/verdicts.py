@@ -16,9 +16,15 @@ Pair = tuple[str, float, float]
 """Where, the paper's figure, and ours."""
 
 
+class UpTo(float):
+    """A figure that print gives as a bound from above, such as ``<0.1``: it takes part in no mean."""
+
+
 def figure(text: str) -> float:
-    """A figure in print: ``<0.1`` is 0.1, and what a limit ended (``>4h``, ``TO``) is infinite."""
-    return math.inf if text in (">4h", "TO") else number(text.strip("<").replace("–", ""))
+    """A figure in print: ``<0.1`` is 0.1 as a bound, and what a limit ended (``>4h``, ``TO``) is infinite."""
+    if text in (">4h", "TO"):
+        return math.inf
+    return UpTo(text[1:]) if text.startswith("<") else number(text.replace("–", ""))
 
 
 def unmeasured(says: str, n: int, of: int) -> Claim:
@@ -31,15 +37,32 @@ def _there(pairs: Iterable[Pair]) -> list[Pair]:
     return [(name, paper, ours) for name, paper, ours in pairs if not math.isnan(paper) and not math.isnan(ours)]
 
 
-def below(says: str, pairs: Iterable[Pair], of: int, unit: str) -> Claim:
-    """That ours are at most the paper's, in everything; it only holds where some end on neither side."""
+def factor(pairs: Iterable[Pair]) -> tuple[float, int]:
+    """How many times less ours are, in the geometric mean of the pairs with two numbers; how many there are."""
+    both = [
+        paper / max(ours, 1e-9)
+        for _, paper, ours in pairs
+        if math.isfinite(paper + ours) and not isinstance(paper, UpTo)
+    ]
+    return geometric_mean(both), len(both)
+
+
+def below(says: str, pairs: Iterable[Pair], of: int, unit: str, noise: float = 1.0) -> Claim:
+    """That ours are at most the paper's, in everything; it only holds where some end on neither side.
+
+    Parameters
+    ----------
+    noise : up to so many times the paper's figure ours tell of no difference
+    """
     pairs = _there(pairs)
     if len(pairs) < of:
         return unmeasured(says, len(pairs), of)
-    both = [paper / max(ours, 1e-9) for _, paper, ours in pairs if math.isfinite(paper + ours)]
-    above = [f"{name} ({ours:.3g} against {paper:.3g})" for name, paper, ours in pairs if ours > paper]
-    text = f"{geometric_mean(both):.3g} times less {unit} where both end ({len(both)} of {of})"
+    gain, both = factor(pairs)
+    above = [f"{name} ({ours:.3g} against {paper:.3g})" for name, paper, ours in pairs if ours > noise * paper]
     ended = all(math.isfinite(ours) for _, _, ours in pairs)
+    text = f"{gain:.3g} times less {unit} in the geometric mean of the {both} of {of} with two figures"
+    if not ended:
+        text += f"; ours does not end on {sum(math.isinf(ours) for _, _, ours in pairs)}"
     return Claim(says, text, "contradicts" if above else "exceeds" if ended else "holds", ", ".join(above))
 
 
