@@ -34,7 +34,11 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 Row = dict[str, str]
 """A stored row: text by column."""
-PACKAGES = ("proofwood", "pycontree", "pystreed", "python-sat", "ortools", "scikit-learn", "numpy")
+PACKAGES = (
+    *("proofwood", "arborenum", "gosdt", "imodels", "pycontree", "pystreed", "pytrees-rs", "tree-praxis"),
+    *("python-sat", "ortools", "scikit-learn", "numpy"),
+)
+"""Distributions whose versions each row names, where they are installed."""
 
 # ------------------------------------------------------------------ one measured call
 

@@ -155,8 +155,8 @@ NO_DEPTH = Contest(
     "no_depth",
     "A price of leaves and no depth",
     "Errors and a price of each leaf, as a share of the rows, least over trees of every depth; the size is the number "
-    "of leaves. The rival is `FastSmallTreeClassifier` of imodels, whose search is compiled before.",
-    (OURS, "imodels"),
+    "of leaves. The rivals are `FastSmallTreeClassifier` of imodels, whose search is compiled before, and gosdt.",
+    (OURS, "imodels", "gosdt"),
     [
         *(one for alpha in (0.02, 0.01, 0.005, 0.0025) for one in _cases("car", alpha=alpha)),
         *(
@@ -176,6 +176,32 @@ NO_DEPTH = Contest(
     ],
     "leaves",
     tiny={"case": "generated-bits", "alpha": 0.01},
+)
+BITS = Contest(
+    "bits",
+    "Fewest errors of a depth, 0/1 columns",
+    "Fewest errors of a tree of the depth over 0/1 columns. pystreed is STreeD with its defaults, pytrees-rs its "
+    "`DL85Classifier`, and gosdt has a price of leaves that together cost less than an error.",
+    (OURS, "pystreed", "pytrees-rs", "gosdt"),
+    [
+        one
+        for depth in (3, 4)
+        for one in _cases(
+            "anneal audiology australian-credit breast-wisconsin car heart-cleveland hypothyroid kr-vs-kp lymph "
+            "mushroom primary-tumor soybean splice-1 tic-tac-toe vote",
+            depth=depth,
+        )
+    ],
+    tiny={"case": "generated-bits", "depth": 2},
+)
+THRESHOLDS = Contest(
+    "thresholds",
+    "Fewest errors of a depth, columns of numbers",
+    "Fewest errors of a tree of depth 3 over the tables of the ConTree paper, of all thresholds. pycontree is the "
+    "program of its authors, pytrees-rs has a search of the same kind, `ConTreeClassifier`.",
+    (OURS, "pycontree", "pytrees-rs"),
+    _cases(" ".join(cases.QUANTBNB), depth=3),
+    tiny={"case": "generated-two-class", "depth": 2},
 )
 LEAVES = Contest(
     "leaves",
@@ -197,8 +223,9 @@ NEAR = Contest(
     "The cost of the best tree, errors and a price of each leaf beyond the first, and the number of trees that cost at "
     "most a slack more, both in errors. arborenum counts a tree for every threshold; ours counts cuts that part the "
     "rows of a node alike as one, and leaves out nodes that could be leaves at no more errors, so its numbers are "
-    "smaller. arborenum has no limit of time for this and is ended after some four minutes.",
-    (OURS, "arborenum"),
+    "smaller. arborenum has no limit of time for this and is ended after some four minutes. PRAXIS counts as arborenum "
+    "does, with its defaults; it promises no whole sets, so that its costs are in brackets.",
+    (OURS, "arborenum", "praxis"),
     [
         *_cases("raisin", depth=3, price=4, slack=2),
         *_cases("bank wilt", depth=3, price=5, slack=2),
@@ -240,4 +267,6 @@ ACTIONS = Contest(
     ],
     tiny={"case": "generated-bits", "depth": 2, "n_actions": 3},
 )
-CONTESTS: Mapping[str, Contest] = {one.task: one for one in (NO_DEPTH, LEAVES, NEAR, NUMBERS, ACTIONS)}
+CONTESTS: Mapping[str, Contest] = {
+    one.task: one for one in (BITS, THRESHOLDS, NO_DEPTH, LEAVES, NEAR, NUMBERS, ACTIONS)
+}

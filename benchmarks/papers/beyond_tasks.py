@@ -75,6 +75,16 @@ def no_depth(*, case: str, learner: str, alpha: float, seconds: float) -> Outcom
             lambda: made(regularization=alpha, time_limit=seconds).fit(X, y),
         )
         leaves, bound, proved = model.n_leaves_, model.lowerbound_ * len(y), model.stop_reason_ == "optimal"
+        predicted = model.predict(X)
+    elif learner == "gosdt":
+        made = package("gosdt", "gosdt>=1.0.4").GOSDTClassifier
+        asked = {"regularization": alpha, "allow_small_reg": True, "time_limit": math.ceil(seconds)}
+        model, outcome = _measured(
+            lambda: made(regularization=0.1).fit(X[head].astype(bool), y[head]),
+            lambda: made(**asked).fit(X.astype(bool), y),
+        )
+        predicted, leaves = model.trees_[0].predict(X), _leaves_of(model.trees_[0].tree)
+        bound, proved = model.result_.lowerbound * len(y), model.result_.status.name == "CONVERGED"
     else:
         from proofwood import OptimalTreeClassifier
 
@@ -83,9 +93,97 @@ def no_depth(*, case: str, learner: str, alpha: float, seconds: float) -> Outcom
             lambda: OptimalTreeClassifier(max_depth=None, alpha=alpha, time_limit=seconds, n_jobs=1).fit(X, y),
         )
         leaves, bound, proved = model.get_n_leaves(), model.lower_bound_ + price, model.result_.status == "optimal"
-    errors = int(np.count_nonzero(model.predict(X) != y))
+        predicted = model.predict(X)
+    errors = int(np.count_nonzero(predicted != y))
     objective = errors + price * leaves
     return {"objective": objective, "bound": bound, "size": leaves, "status": _status(proved), **outcome}
+
+
+def _leaves_of(node: Any) -> int:
+    """Leaves of a tree of GOSDT."""
+    return _leaves_of(node.left_child) + _leaves_of(node.right_child) if hasattr(node, "feature") else 1
+
+
+# ------------------------------------------------------------------------------------------- fewest errors of a depth
+
+
+def bits(*, case: str, learner: str, depth: int, seconds: float) -> Outcome:
+    """Fewest errors of a tree of a depth over 0/1 columns."""
+    X, y = cases.load(case)
+    head = _head(y)
+    if learner == "pystreed":
+        made = package("pystreed", "pystreed>=1.4").STreeDClassifier
+        model, outcome = _measured(
+            lambda: made(max_depth=1).fit(X[head], y[head].astype(np.int32)),
+            lambda: made(max_depth=depth, time_limit=seconds).fit(X, y.astype(np.int32)),
+        )
+        predicted, bound, proved = model.predict(X), None, model.fit_result.is_optimal()
+    elif learner == "pytrees-rs":
+        made = package("pytrees", "pytrees-rs>=2.0").DL85Classifier
+        narrow = X.astype(bool)
+        model, outcome = _measured(
+            lambda: made(max_depth=1).fit(narrow[head], y[head]),
+            lambda: made(max_depth=depth, max_time=seconds).fit(narrow, y),
+        )
+        predicted, bound, proved = model.predict(narrow), None, model.status_ == "optimal"
+    elif learner == "gosdt":
+        made = package("gosdt", "gosdt>=1.0.4").GOSDTClassifier
+        price = 0.8 / 2**depth  # all leaves together cost less than an error
+        asked = {"regularization": price / len(y), "allow_small_reg": True, "depth_budget": depth}
+        model, outcome = _measured(
+            lambda: made(regularization=0.1).fit(X[head].astype(bool), y[head]),
+            lambda: made(time_limit=math.ceil(seconds), **asked).fit(X.astype(bool), y),
+        )
+        predicted, bound = model.trees_[0].predict(X), model.result_.lowerbound * len(y) - 2**depth * price
+        proved = model.result_.status.name == "CONVERGED"
+    else:
+        return _ours_of_depth(X, y, depth, seconds)
+    errors = int(np.count_nonzero(predicted != y))
+    return {"objective": errors, "bound": bound, "size": None, "status": _status(proved), **outcome}
+
+
+def thresholds(*, case: str, learner: str, depth: int, seconds: float) -> Outcome:
+    """Fewest errors of a tree of a depth over columns of numbers, of all thresholds."""
+    X, y = cases.load(case)
+    head = _head(y)
+    if learner == "pycontree":
+        made = package("pycontree", "pycontree>=1.0.8").ConTree
+        codes = y.astype(np.int32)
+
+        def fit() -> tuple[Any, bool]:
+            model = made(max_depth=depth, time_limit=seconds)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                model.fit(X, codes)
+            return model, not any("time limit" in str(one.message) for one in caught)
+
+        (model, proved), outcome = _measured(
+            lambda: made(max_depth=1, time_limit=5).fit(np.ascontiguousarray(X[head]), codes[head]), fit
+        )
+    elif learner == "pytrees-rs":
+        made = package("pytrees", "pytrees-rs>=2.0").ConTreeClassifier
+        model, outcome = _measured(
+            lambda: made(max_depth=1).fit(X[head], y[head]),
+            lambda: made(max_depth=depth, max_time=seconds).fit(X, y),
+        )
+        proved = model.status_ == "optimal"
+    else:
+        return _ours_of_depth(X, y, depth, seconds)
+    errors = int(np.count_nonzero(model.predict(X) != y))
+    return {"objective": errors, "bound": None, "size": None, "status": _status(proved), **outcome}
+
+
+def _ours_of_depth(X: Array, y: Array, depth: int, seconds: float) -> Outcome:
+    from proofwood import OptimalTreeClassifier
+
+    head = _head(y)
+    model, outcome = _measured(
+        lambda: OptimalTreeClassifier(1).fit(X[head], y[head]),
+        lambda: OptimalTreeClassifier(depth, time_limit=seconds, n_jobs=1).fit(X, y),
+    )
+    errors = int(np.count_nonzero(model.predict(X) != y))
+    proved = model.result_.status == "optimal"
+    return {"objective": errors, "bound": model.lower_bound_, "size": None, "status": _status(proved), **outcome}
 
 
 # ---------------------------------------------------------------------------------------------- every number of leaves
@@ -144,21 +242,25 @@ def near(*, case: str, learner: str, depth: int, price: int, slack: int, seconds
     """The number of trees that cost at most ``slack`` errors more than the best; a leaf costs ``price`` errors."""
     X, y = cases.load(case)
     head, n = _head(y), len(y)
-    if learner == "arborenum":
-        made = package("arborenum", "arborenum>=0.2.6").ArborEnum
+    if learner in ("arborenum", "praxis"):
+        exact = learner == "arborenum"
+        if exact:
+            made, rows = package("arborenum", "arborenum>=0.2.6").ArborEnum, X
+        else:
+            made, rows = package("praxis", "tree-praxis>=0.0.30").PRAXIS, X.astype(np.uint8)
         optimum = _near_ours(X, y, depth, price, 0, None).optimum
         best = optimum.objective_ + price  # the first leaf has its price here
 
         def count() -> tuple[Any, int]:
             model = made()
             asked = {"lambda_reg": price / n, "depth_budget": depth, "rashomon_mult": (slack + 0.5) / best}
-            model.fit(X, y, **asked)  # its limits are of another mode, which counts other sets
+            model.fit(rows, y, **asked)  # limits of arborenum are of another mode, which counts other sets
             return model, int(model.count_trees())
 
         (model, counted), outcome = _measured(
-            lambda: made().fit(X[head], y[head], lambda_reg=0.1, depth_budget=2, rashomon_mult=0.1), count
+            lambda: made().fit(rows[head], y[head], lambda_reg=0.1, depth_budget=2, rashomon_mult=0.1), count
         )
-        found = {"objective": model.get_min_objective() - price, "status": "optimal"}
+        found = {"objective": model.get_min_objective() - price, "status": _status(exact)}
     else:
 
         def ours() -> tuple[Any, int]:

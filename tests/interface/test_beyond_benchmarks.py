@@ -16,7 +16,8 @@ from benchmarks.papers import beyond_tasks as tasks
 from benchmarks.papers.measuring import Pass
 from tests.measured import measured
 
-PACKAGES = {"imodels": "imodels", "arborenum": "arborenum", "pystreed": "pystreed"}
+PACKAGES = {name: name for name in ("imodels", "arborenum", "pystreed", "pycontree", "gosdt", "praxis")}
+PACKAGES["pytrees-rs"] = "pytrees"
 
 
 def tiny(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
