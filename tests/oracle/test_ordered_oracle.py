@@ -10,7 +10,7 @@ import pytest
 
 from proofwood.engines.switches import switches
 from proofwood.engines.trees import solve
-from proofwood.engines.trees.ordered import OrderedOptions, solve_ordered
+from proofwood.engines.trees.ordered import OrderedOptions, _Search, solve_ordered
 from proofwood.model.node_table import NodeTable
 from proofwood.problem.class_limits import OrderedClasses, clashing_leaves
 from proofwood.problem.targets import Classes
@@ -101,7 +101,26 @@ def test_ctrl_c_leaves_a_tree_and_its_own_cost(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(TreeProblem, "integer_cost", interrupted)
     result = solve_ordered(problem)
-    assert calls == 2
+    assert calls == 3  # once more, as what the search has found is not lost
     assert result.model is not None
     assert result.stats.stopped_by == "interrupt"
-    assert result.objective == count(problem, result.model)
+    assert result.objective == count(problem, result.model) == 0
+
+
+def test_ctrl_c_after_the_search_does_not_lose_what_it_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = next(one for one in map(random_problem, range(100)) if one.depth == 2 and solve_ordered(one).model.depth)
+    best = solve_ordered(problem).objective
+    assert best < problem.cost.reported(problem.integer_cost(NodeTable.leaf(0, problem.target.width)), 0)[0]
+    original, pressed = _Search._table, []
+
+    def table(self: _Search, nodes: list[tuple[int, float, int, int, bool]]) -> NodeTable:
+        if not pressed:
+            pressed.append(True)
+            raise KeyboardInterrupt
+        return original(self, nodes)
+
+    monkeypatch.setattr(_Search, "_table", table)
+    found = solve_ordered(problem)
+    assert pressed
+    assert found.objective == best
+    assert found.stats.stopped_by == "interrupt"

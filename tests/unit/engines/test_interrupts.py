@@ -201,6 +201,29 @@ def test_ctrl_c_as_a_search_with_permitted_errors_is_completed_is_the_last_searc
         assert result.lower_bound <= best <= result.objective
 
 
+def test_ctrl_c_after_a_native_search_of_the_smallest_tree_does_not_lose_its_tree(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    module = sys.modules["proofwood.engines.minimal.solve"]
+    whole, pressed = module._after, []
+
+    def after(*given: Any) -> dict[str, Any]:
+        if not pressed:
+            pressed.append(True)
+            raise KeyboardInterrupt
+        found: dict[str, Any] = whole(*given)
+        return found
+
+    rows = RankedRows.from_bits(np.random.default_rng(5).integers(0, 2, (60, 8)), np.arange(60) % 2)
+    problem = MinimalTreeProblem(rows, Minimize.NODES, None, rows.unavoidable)
+    best = solve_minimal(problem)
+    monkeypatch.setattr(module, "_after", after)
+    found = solve_minimal(problem)
+    assert pressed
+    assert stopped_by(found) == "interrupt"
+    assert found.objective == best.objective
+
+
 def test_the_native_search_is_not_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C at its border leaves a lone leaf, the start, or nothing, and the bound that holds without a search."""
 

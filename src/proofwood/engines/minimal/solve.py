@@ -261,12 +261,21 @@ def _native_search(
         seconds,
         _reporter(progress, problem, elapsed, None if known is None else known["state"]),
     )
-    found["seconds"] += elapsed
-    found["trace"] = [(at + elapsed, state) for at, state in found["trace"]]
+    try:  # Ctrl-C may come at any call, and what was reported must not be lost
+        return _after(found, known, elapsed)
+    except KeyboardInterrupt:
+        found["stopped"] = INTERRUPT
+        return _after(found, known, elapsed)
+
+
+def _after(found: dict[str, Any], known: dict[str, Any] | None, elapsed: float) -> dict[str, Any]:
+    """The answer ``found`` of a search that began ``elapsed`` seconds after that of ``known``, as one of both."""
+    trace = [(at + elapsed, state) for at, state in found["trace"]]
+    counters = found["counters"]
     if known is not None:
-        found["trace"] = [*known["trace"], *(one for one in found["trace"] if _knows(one[1], known["state"]))]
-        found["counters"] = {name: count + known["counters"].get(name, 0) for name, count in found["counters"].items()}
-    return found
+        trace = [*known["trace"], *(one for one in trace if _knows(one[1], known["state"]))]
+        counters = {name: count + known["counters"].get(name, 0) for name, count in counters.items()}
+    return found | {"seconds": found["seconds"] + elapsed, "trace": trace, "counters": counters}
 
 
 def _known(known: dict[str, Any] | None) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -93,6 +94,7 @@ class _Search:
         self.best = NodeTable.leaf(int(2 * ones > int(self.problem.weights.sum())), target.width)
         self.upper, self.lower = self.problem.integer_cost(self.best), 0
         self.stopped = 0
+        self.pending: tuple[dict[str, Any], bool] | None = None
         self.counters: dict[str, int] = {}
         self.trace: list[ProgressEvent] = []
 
@@ -149,20 +151,29 @@ class _Search:
             clock.seconds_left,
             self._reporter(last),
         )
+        self.pending = found, last  # at once: Ctrl-C may come at any call, and what was reported must not be lost
         self.stopped = found["stopped"]
+        self._take_up()
         for name, n in found.get("counters", {}).items():
             self.counters[name] = self.counters.get(name, 0) + n
+        if last and self.stopped and self.lower >= self.upper - problem.max_gap:
+            self.stopped = 0 if STOPPED_BY[self.stopped] == "time_limit" else self.stopped
+        self._tell(self.upper, self.lower)
+
+    def _take_up(self) -> None:
+        """Keep the bound and the tree of the last native search; nothing if that is done."""
+        if self.pending is None:
+            return
+        found, last = self.pending
         if last:
             self.lower = max(self.lower, min(found.get("lower", 0), found.get("upper", self.upper)))
         if found["tree"]:
             table = self._table(found["tree"])
-            cost = problem.integer_cost(table)
+            cost = self.problem.integer_cost(table)
             if cost != found["upper"]:
                 raise AssertionError(f"the tree costs {cost}, but the search counted {found['upper']}")
-            self.best, self.upper = table, cost  # at once: Ctrl-C may come between any two calls
-        if last and self.stopped and self.lower >= self.upper - problem.max_gap:
-            self.stopped = 0 if STOPPED_BY[self.stopped] == "time_limit" else self.stopped
-        self._tell(self.upper, self.lower)
+            self.best, self.upper = table, cost
+        self.pending = None
 
     def _reporter(self, last: bool) -> Callable[[float, int, int], None]:
         def report(_: float, upper: int, lower: int) -> None:
@@ -185,6 +196,7 @@ class _Search:
         return placed(table, self.X, rule=ThresholdRule.MIDPOINT, of_tests=True)
 
     def _result(self) -> Result:
+        self._take_up()
         problem, stopped_by = self.problem, STOPPED_BY[self.stopped]
         model = self.target.refreshed(self.best, problem.X, problem.real_weights)
         broken = clashing_leaves(model, self.target.directions)
