@@ -101,8 +101,17 @@ _TIMES = (
 # ------------------------------------------------------------------ tables 1 to 5
 
 
+RUNS, WITHOUT = 20, 3
+"""How often the fits of table 1 are repeated, and those without the routine for depth two."""
+
+
 def table1(
-    reading: Pass, *, sets: Sequence[str] = cases.QUANTBNB, limit: float = 300.0, runs: int = 20, without: int = 3
+    reading: Pass,
+    *,
+    sets: Sequence[str] = cases.QUANTBNB,
+    limit: float = 300.0,
+    runs: int = RUNS,
+    without: int = WITHOUT,
 ) -> Page:
     """Table 1: depth two, with and without the depth-two routine."""
     ours = partial(fits, reading, depth=2, limit=limit, learner="proofwood-engine")

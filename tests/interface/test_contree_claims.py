@@ -1,0 +1,208 @@
+"""What the summary says of ConTree and of decision diagrams follows the stored rows: other rows, another verdict."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from benchmarks import cases
+from benchmarks.harness import Row, number, text_of
+from benchmarks.papers import contree, odd, odd_runs
+from benchmarks.papers.contree_claims import contree_claims
+from benchmarks.papers.contree_published import DEEP, TABLE_1, TABLE_2, TABLE_5
+from benchmarks.papers.measuring import Claim, Pass
+from benchmarks.papers.odd_claims import odd_claims
+from benchmarks.papers.verdicts import figure
+
+Changed = Callable[[Row], Row]
+
+
+def _seconds(text: str) -> float:
+    """A tenth of what the paper has; 250 s where it did not end."""
+    return figure(text) / 10 if math.isfinite(figure(text)) else 250.0
+
+
+def fits() -> list[Row]:
+    """Rows of all fits that agree with all that the paper says."""
+    rows = []
+
+    def add(case: str, depth: int, seconds: float, memory: float, **more: object) -> None:
+        key = {"set": case, "learner": "proofwood", "depth": depth, "max_gap": 0, "variant": "", "run": 0}
+        told = {"limit": 300, "rows": 1000, "errors": 0, "status": "optimal", "cpu": seconds, "peak_mb": memory}
+        rows.append({name: str(value) for name, value in {**key, **told, **more}.items()})
+
+    for case in cases.QUANTBNB:
+        add(case, 2, 0.01, figure(TABLE_5[case]["contree_d2"]) / 2)
+        add(case, 3, _seconds(TABLE_2[case]["contree_d3"]), figure(TABLE_5[case]["contree_d3"]) / 2)
+        add(case, 4, _seconds(TABLE_2[case]["contree_d4"]), figure(TABLE_5[case]["contree_d4"]) / 2)
+        add(case, 4, _seconds(TABLE_2[case]["contree_d4_gap"]) / 2, 1, max_gap=0.01, status="within_gap")
+        for which, depth in ((3, 5), (4, 6)):
+            add(case, depth, _seconds(DEEP[which][case]["seconds"]), figure(DEEP[which][case]["memory"]) / 2)
+        engine = {"learner": "proofwood-engine", "counters": json.dumps({"stumps": 10})}
+        add(case, 2, figure(TABLE_1[case]["no_d2"]) / 400, 1, **engine)
+        add(case, 2, figure(TABLE_1[case]["no_d2"]), 1, **engine, variant="no depth-two routine")
+        for name, count in (("none", 10000), ("NB", 800), ("IS", 200), ("SP", 30), ("NB + IS + SP", 25)):
+            counters = json.dumps({contree.COUNTER: count})
+            add(case, 2, 1, 1, learner="proofwood-engine", variant=f"prunings: {name}", counters=counters)
+    return rows
+
+
+def held_out() -> list[Row]:
+    """Rows of table 6, of which each set is another few points ahead."""
+    rows = []
+    for at, case in enumerate(cases.QUANTBNB):
+        for method, behind in (("cart", 0.05 + at / 1000), ("streed", 0.008 + at / 10000), ("proofwood", 0.0)):
+            for split in range(contree.SPLITS):
+                key = {"set": case, "method": method, "max_depth": 3, "splits": 5, "inner": 5, "split": split}
+                told = {**key, "accuracy": 0.9 - behind, "status": "done", "limit": 60}
+                rows.append({name: str(value) for name, value in told.items()})
+    return rows
+
+
+def claims(folder: Path, change: Changed = lambda row: row) -> dict[str, Claim]:
+    """What is said of all rows, each changed; by how the claim begins."""
+    table = Pass(folder).table("fits.csv", contree.KEY, contree.COLUMNS)
+    table.keep({**dict.fromkeys(table.fields, ""), **change(row)} for row in fits())
+    trace = json.dumps([[0.5, 10, 0], [1.0, 8, 2], [9.0, 8, 8]])
+    curves = Pass(folder).table("traces.csv", ("set", "depth"), ("trace",))
+    told = {"depth": "4", "trace": trace, "status": "optimal", "limit": "3600"}
+    curves.keep({**dict.fromkeys(curves.fields, ""), **change({"set": case, **told})} for case in contree.FIGURE_3_SETS)
+    key = ("set", "method", "max_depth", "splits", "inner", "split")
+    tests = Pass(folder).table("held_out.csv", key, ("accuracy", "chosen"))
+    tests.keep({**dict.fromkeys(tests.fields, ""), **change(row)} for row in held_out())
+    return {claim.says: claim for claim in contree_claims(Pass(folder))}
+
+
+def said(found: dict[str, Claim], begin: str) -> Claim:
+    """The claim that begins so."""
+    (one,) = (claim for says, claim in found.items() if says.startswith(begin))
+    return one
+
+
+def on(case: str, **values: object) -> Changed:
+    """Other values for some rows of a set: those whose other columns are as named with a leading ``at_``."""
+    at = {name.removeprefix("at_"): str(value) for name, value in values.items() if name.startswith("at_")}
+    new = {name: str(value) for name, value in values.items() if not name.startswith("at_")}
+
+    def change(row: Row) -> Row:
+        chosen = row["set"] == case and all(row.get(name, "") == value for name, value in at.items())
+        return {**row, **new} if chosen else row
+
+    return change
+
+
+def test_rows_that_agree_with_the_paper_contradict_nothing(tmp_path: Path) -> None:
+    found = claims(tmp_path)
+    assert {claim.verdict for claim in found.values()} == {"holds", "exceeds"}
+    assert said(found, "ConTree proves 12 of 16 trees of depth 4").ours == "16 of 16"
+    assert said(found, "all three evaluate 10 %").ours == "16.7 %"
+    assert said(found, "the best tree is there early").ours.count("11 %") == 4
+
+
+@pytest.mark.parametrize(
+    ("change", "begin", "why"),
+    [
+        (on("bank", at_depth=3, cpu=9.0), "seconds of ConTree at depth 3", "bank (9 against 0.1)"),
+        (on("bank", at_depth=3, cpu=9.0), "seconds of Quant-BnB at depth 3", "bank (9 against 2)"),
+        (on("wilt", at_depth=5, status="feasible"), "ConTree proves 8 of 16 trees of depth 5", "300 s: wilt"),
+        (on("wilt", at_depth=5, errors=9), "training accuracy at depth 5", "wilt (99.1 against 100)"),
+        (on("rice", at_depth=3, peak_mb=20), "peak memory of ConTree at depth 3", "more on rice (20 against 6);"),
+        (
+            on("eeg", at_depth=2, at_variant="prunings: NB", counters=json.dumps({contree.COUNTER: 9999})),
+            "NB alone saves",
+            "fill its lanes",
+        ),
+    ],
+)
+def test_a_row_that_disagrees_is_named(change: Changed, begin: str, why: str, tmp_path: Path) -> None:
+    one = said(claims(tmp_path, change), begin)
+    assert one.verdict == "contradicts"
+    assert why in one.why
+
+
+def test_rows_of_a_shorter_limit_do_not_count(tmp_path: Path) -> None:
+    found = claims(tmp_path, on("skin", at_depth=6, status="feasible", limit=8))
+    for begin in ("ConTree proves 7 of 16", "training accuracy at depth 6", "peak memory of ConTree at depth 6"):
+        assert said(found, begin) == Claim(said(found, begin).says, "15 of 16 rows are measured", "not measured")
+
+
+def test_a_fit_that_a_limit_stopped_tells_of_no_memory(tmp_path: Path) -> None:
+    one = said(
+        claims(tmp_path, on("skin", at_depth=6, status="feasible", peak_mb=1)), "peak memory of ConTree at depth 6"
+    )
+    assert one.ours.endswith("of the 15 of 15 with two figures")
+
+
+def test_accuracy_on_other_rows_is_a_mean_over_sets_and_a_test(tmp_path: Path) -> None:
+    cart, streed = "accuracy on other rows at depth 3 is 4.7", "accuracy on other rows at depth 3 is 0.7"
+    found = claims(tmp_path)
+    assert said(found, cart).ours.startswith("+5.8 points, p = 3.1e-05, the most on wilt")
+    assert (said(found, cart).verdict, said(found, streed).verdict) == ("exceeds", "holds")
+    behind = claims(tmp_path, lambda row: {**row, "accuracy": "0.901"} if row.get("method") == "streed" else row)
+    assert said(behind, streed).verdict == "contradicts"
+    assert "avila" in said(behind, streed).why
+
+
+def test_the_routine_and_the_early_tree_are_judged(tmp_path: Path) -> None:
+    def change(row: Row) -> Row:
+        if row.get("variant") == "no depth-two routine":
+            return {**row, "cpu": str(number(row["cpu"]) / 10)}
+        return {**row, "trace": json.dumps([[8.0, 8, 0], [9.0, 8, 8]])} if row.get("trace") else row
+
+    found = claims(tmp_path, change)
+    assert said(found, "the routine for depth two").ours == "40.0 times"
+    assert "10 times less than the paper's" in said(found, "the routine for depth two").why
+    assert said(found, "the best tree is there early").verdict == "contradicts"
+
+
+def runs(folder: Path, change: Changed = lambda row: row) -> list[Claim]:
+    """What is said of runs of all skeletons, of which those with a higher alpha are proved."""
+    table = Pass(folder).table("runs.csv", odd_runs.KEY, odd_runs.COLUMNS)
+    rows = []
+    for cell in odd.PROTOCOL.cells():
+        diagram, proved = cell.skeleton != "tree", cell.alpha >= 0.2
+        told = {
+            **{name: text_of(value) for name, value in asdict(cell).items()},
+            "limit": "5",
+            "start_limit": "2",
+            "norm": odd_runs.norm_of(cell.splits),
+            "n_splits": "3",
+            "validation": "0.8",
+            "test": "0.9" if diagram else "0.85",
+            "seconds": "1",
+            "best_seconds": "1",
+            "status": "optimal" if proved else "feasible",
+            "improved": "1",
+            "objective": "0.1",
+            "start": "0.2",
+        }
+        rows.append({**dict.fromkeys(table.fields, ""), **change(told)})
+    table.keep(row for row in rows if row["status"])
+    return list(odd_claims(Pass(folder)))
+
+
+def test_what_is_said_of_diagrams_follows_the_runs(tmp_path: Path) -> None:
+    proved, improved, rises, effort, *accurate = runs(tmp_path)[:6]
+    assert [one.verdict for one in (proved, improved, rises, effort)] == ["exceeds", "exceeds", "holds", "holds"]
+    assert proved.ours == "60 %"
+    assert {one.verdict for one in accurate} == {"holds"}
+    assert accurate[0].ours.startswith("+5.00 points in the mean of 54 sets")
+
+    def worse(row: Row) -> Row:
+        if row["skeleton"] == "tree":
+            return {**row, "test": "0.95"}
+        return {**row, "status": "feasible", "improved": "0"}
+
+    proved, improved, rises, effort, *accurate = runs(tmp_path, worse)[:6]
+    assert (proved.verdict, proved.ours) == ("contradicts", "12 %")
+    assert effort.why == "trees are proved more often"
+    assert {one.verdict for one in accurate} == {"contradicts"}
+    lacking = runs(tmp_path, lambda row: {**row, "status": ""} if row["case"] == "iris" else row)
+    assert lacking[0].ours == "2650 of 2700 rows are measured"
+    late = runs(tmp_path, lambda row: {**row, "limit": "60", "seconds": "40", "best_seconds": "30"})
+    assert late[0].ours == "0 %"  # what a longer limit proved later does not count
