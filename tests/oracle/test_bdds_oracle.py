@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from proofwood.engines.bdd.cells import CellTable
 from proofwood.engines.bdd.fill import count_splits, fill_merge, fill_parent
 from proofwood.engines.bdd.order_sat import fewest_splits
+from proofwood.engines.bdd.over_chosen import Chosen, SizeClock, diagram_over
 from proofwood.engines.bdd.priced import Cheapest, _improved, cheapest_diagram
 from proofwood.engines.bdd.smallest import (
     Smallest,
@@ -21,6 +22,10 @@ from proofwood.engines.bdd.smallest import (
     order_bound,
     smallest_diagram,
 )
+from proofwood.engines.bdd.solve import solve
+from proofwood.problem.bdd import BDDProblem
+from proofwood.problem.objectives import TreeCost
+from proofwood.problem.ranked import RankedRows
 from proofwood.result import NO_LIMITS, Limits, Status
 from tests import naive_bdds as naive
 from tests.strategies import examples
@@ -144,3 +149,17 @@ def test_five_tests_with_a_price_have_a_bound():
     assert cells.errors <= found.lower_bound <= found.cost
     free = cheapest_diagram(cells, 1, 0, limits=Limits(5.0))
     assert (free.cost, free.status) == (cells.errors, Status.OPTIMAL)
+
+
+def test_no_size_is_proved_of_a_set_of_tests_that_is_not_proved() -> None:
+    rng = np.random.default_rng(3)
+    rows = RankedRows.from_bits(rng.integers(0, 2, (40, 6)), rng.integers(0, 2, 40))
+    problem = BDDProblem(rows, 2, False, TreeCost.of(alpha=0, total=rows.total, unit=rows.unit))
+    best = solve(problem)
+    assert [part.status for part in best.parts] == [Status.OPTIMAL, Status.OPTIMAL]
+    tests = tuple(np.unique(best.model.feature[best.model.feature >= 0]).tolist())
+    errors = rows.errors(best.model)
+    for lower, proved in ((errors, Status.OPTIMAL), (errors - 1, Status.FEASIBLE)):
+        found = diagram_over(problem, Chosen(tests, errors, lower, "search"), SizeClock())
+        assert [part.status for part in found.parts] == [proved, proved]
+        assert found.parts[1].lower_bound == (found.parts[1].objective if proved is Status.OPTIMAL else 0)

@@ -192,8 +192,10 @@ def _result(problem: BDDProblem, table: NodeTable, chosen: Chosen, size: Part, c
             lambda: problem.real_cost(table),
             complete=least == errors,
         )
-        if status is Status.WITHIN_GAP:  # because of rounding, it is not known which sets have equally few errors
-            size = replace(size, lower_bound=0.0, status=Status.FEASIBLE if size.objective else Status.OPTIMAL)
+    if (
+        status is not Status.OPTIMAL
+    ):  # it is not known which sets of tests are as good, and how small their diagrams are
+        size = replace(size, lower_bound=0.0, status=Status.FEASIBLE if size.objective else Status.OPTIMAL)
     final = ProgressEvent(clock.seconds, objective, lower)
     trace = ended(chosen.trace, final)
     part = Part("features" if problem.fewest else "errors", objective, lower, status)
