@@ -65,6 +65,7 @@ def page(reading: Pass, *, contest: Contest, instances: Sequence[Values] | None 
                 limit,
                 data=_data(instance["case"]),
                 foreign=learner not in (OURS, EACH),
+                like=("task", "learner"),
             )
             of[learner] = reading.row(cell)
         lines.append([label(instance), *(text for row in of.values() for text in _shown(row, contest))])

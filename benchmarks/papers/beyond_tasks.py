@@ -20,7 +20,7 @@ import polars as pl
 
 from benchmarks import cases
 from benchmarks.harness import measure
-from benchmarks.rivals import package
+from benchmarks.rivals import Settings, get, package
 
 Array = npt.NDArray[Any]
 Outcome = dict[str, Any]
@@ -147,19 +147,11 @@ def thresholds(*, case: str, learner: str, depth: int, seconds: float) -> Outcom
     X, y = cases.load(case)
     head = _head(y)
     if learner == "pycontree":
-        made = package("pycontree", "pycontree>=1.0.8").ConTree
-        codes = y.astype(np.int32)
-
-        def fit() -> tuple[Any, bool]:
-            model = made(max_depth=depth, time_limit=seconds)
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                model.fit(X, codes)
-            return model, not any("time limit" in str(one.message) for one in caught)
-
-        (model, proved), outcome = _measured(
-            lambda: made(max_depth=1, time_limit=5).fit(np.ascontiguousarray(X[head]), codes[head]), fit
+        fit = get("pycontree")
+        model, outcome = _measured(
+            lambda: fit(X[head], y[head], Settings(1, seconds=5)), lambda: fit(X, y, Settings(depth, seconds=seconds))
         )
+        proved = model.status == "optimal"
     elif learner == "pytrees-rs":
         made = package("pytrees", "pytrees-rs>=2.0").ConTreeClassifier
         model, outcome = _measured(

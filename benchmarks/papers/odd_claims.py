@@ -6,6 +6,7 @@ import itertools
 import json
 import statistics
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from benchmarks.harness import Row, number
 from benchmarks.papers import odd, odd_published
@@ -44,13 +45,13 @@ def odd_claims(reading: Pass) -> list[Claim]:
 
 
 def _share(says: str, ours: float, there: float) -> Claim:
-    why = "" if ours > there else "a hundredth of the paper's time"
+    why = "" if ours > there else f"{100 * ours:.1f} % against {100 * there:.1f}, with the shorter limit"
     return Claim(says, f"{100 * ours:.0f} %", "exceeds" if ours > there else "contradicts", why)
 
 
-def _proved(found: Mapping[OneRun, Row], column: str) -> dict[object, float]:
+def _proved(found: Mapping[OneRun, Row], column: str) -> dict[Any, float]:
     """Percent of the runs that are proved within the limit, by a column of the run."""
-    groups: dict[object, list[Row]] = {}
+    groups: dict[Any, list[Row]] = {}
     for cell, row in found.items():
         groups.setdefault(getattr(cell, column), []).append(row)
     tallies = {name: Tally.of(rows, odd.PROTOCOL.limit) for name, rows in groups.items()}
@@ -58,7 +59,7 @@ def _proved(found: Mapping[OneRun, Row], column: str) -> dict[object, float]:
 
 
 def _by_alpha(says: str, found: Mapping[OneRun, Row]) -> Claim:
-    shares = dict(sorted(_proved(found, "alpha").items(), key=lambda item: str(item[0])))
+    shares = dict(sorted(_proved(found, "alpha").items()))
     told = ", ".join(f"{alpha:g}: {share:.0f} %" for alpha, share in shares.items())
     values = list(shares.values())
     falls = any(later < earlier for earlier, later in itertools.pairwise(values))
