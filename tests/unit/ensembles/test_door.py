@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
     BaggingClassifier,
+    ExtraTreesClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
@@ -29,6 +30,7 @@ from proofwood.cli import app
 from proofwood.ensembles.explained import explained
 from proofwood.ensembles.readers import register as readers
 from proofwood.ensembles.readers.sklearn import from_forest
+from proofwood.ensembles.readers.voting import votes
 from proofwood.exceptions import DataError, MisreadError
 from proofwood.explain.table.records import read_explanations
 from tests.frames import in_polars
@@ -254,6 +256,21 @@ def test_members_of_a_bag_vote_in_the_precision_that_they_compare_in() -> None:
     votes = np.sum([one.predict(rows).astype(int) for one in model.estimators_], axis=0)
     assert np.array_equal(read.admit(rows).codes, votes >= 2)
     assert len(set(votes.tolist())) > 1
+
+
+@pytest.mark.parametrize("targets", [1, 2])
+@pytest.mark.parametrize("family", [RandomForestClassifier, ExtraTreesClassifier])
+def test_counted_votes_are_those_that_each_tree_predicts(family: Any, targets: int) -> None:
+    generator = np.random.default_rng(targets)
+    X = generator.integers(0, 9, (ROWS, 4)).astype(float)
+    y = np.column_stack([np.array(["a", "b", "c"])[generator.integers(0, 3, ROWS)] for _ in range(targets)])
+    model = family(n_estimators=9, max_depth=3, random_state=0).fit(X, y if targets > 1 else y[:, 0])
+    rows = generator.integers(-1, 10, (50, 4)) + generator.choice([0.0, 0.5], (50, 4))
+    for target in range(targets):
+        said = np.array([one.predict(rows).reshape(len(rows), -1)[:, target] for one in model.estimators_]).astype(int)
+        expected = np.array([np.bincount(column, minlength=3) for column in said.T])
+        assert np.array_equal(votes(model, target if targets > 1 else None, 3, rows), expected)
+        assert len(np.unique(expected.argmax(axis=1))) > 1
 
 
 def test_numbers_and_probabilities_are_asked_for_as_given() -> None:
