@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 from itertools import combinations, islice
 
 import numpy as np
 import pytest
 
+from proofwood.engines.diagram import sets
+from proofwood.engines.diagram.run import DiagramRun
 from proofwood.engines.diagram.shape import Diagram, count
 from proofwood.engines.diagram.solve import solve
 from proofwood.engines.diagram.topologies import TopologyOptions, cheapest_over_sets
 from proofwood.engines.switches import switches
-from proofwood.problem.diagram import DiagramProblem
+from proofwood.problem.diagram import DiagramCost, DiagramProblem
 from proofwood.result import Limits, Status
 from tests import naive_diagrams as naive
 from tests.diagram_batch import answers, problem_of
@@ -122,6 +125,51 @@ def test_the_portfolio_finds_the_optimum(engine: str, n_problems: int):
         assert result.stats.proved_by in provers
 
 
+def _weighted(number: int) -> DiagramProblem:
+    """A problem whose weights are like those of real numbers: hardly two sets of tests have the same errors."""
+    rng = np.random.default_rng([number, 50])
+    problem = diagram_problem(rng)
+    rows = replace(problem.rows, weights=rng.integers(1, 2**40, problem.rows.n_rows))
+    alpha = float(rng.choice([0.0, 0.01, 0.1]))
+    return replace(problem, rows=rows, cost=DiagramCost.of(alpha=alpha, total=rows.total, widths=problem.widths))
+
+
+@pytest.mark.parametrize("steps", [1, sets.STEPS, 2**50])
+def test_real_weights_leave_no_level_to_be_closed_one_by_one(steps: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sets, "STEPS", steps)
+    settled = 0
+    for number in range(60):
+        problem = _weighted(number)
+        cost, _ = naive.cheapest(problem)
+        assert cost is not None
+        result = solve(problem, engine="search", limits=Limits(30.0))
+        assert result.status in (Status.OPTIMAL, Status.WITHIN_GAP), number  # a price is rounded in these units
+        assert result.objective == pytest.approx(problem.cost.share(cost), rel=1e-9), number
+        assert result.lower_bound <= result.objective, number
+        settled += result.stats.counters.get("sets", 0) > 0
+    assert settled > 5
+
+
+@pytest.mark.parametrize("most", [1, 4])
+def test_too_many_sets_for_one_level_leave_a_bound_that_holds(most: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sets, "MAX_SETS", most)
+    monkeypatch.setattr(sets, "STEPS", 1)
+    proved = 0
+    for number in range(40):
+        problem = _weighted(number)
+        cost, _ = naive.cheapest(problem)
+        assert cost is not None
+        run = DiagramRun(problem, Limits(30.0))
+        for code in range(problem.rows.n_classes):
+            run.offer(Diagram.leaf(code))
+        search = sets.SetSearch.of(problem)
+        sets.search_sets(search, run, seconds=30.0)
+        assert not search.late
+        assert run.lower <= cost <= run.upper, number
+        proved += run.lower == cost
+    assert proved > 0
+
+
 @pytest.mark.parametrize("number", [593, 1522, 2955])
 def test_a_penalty_tells_tests_apart_that_no_error_does(number: int):
     """Tests that differ only on equal rows of two classes and one weight are no equal tests here."""
@@ -148,8 +196,8 @@ def test_sets_of_tests_one_size_after_the_other(rule: str):
         problem = problem_of(number)
         costs = [min(price(problem, code) for code in range(problem.rows.n_classes))]
         for size in range(1, min(problem.rows.n_tests, problem.most_nodes) + 1):
-            sets = list(combinations(range(problem.rows.n_tests), size))
-            found = cheapest_over_sets(problem, sets, upper=costs[0] + 1, options=options)
+            every = list(combinations(range(problem.rows.n_tests), size))
+            found = cheapest_over_sets(problem, every, upper=costs[0] + 1, options=options)
             assert found.complete
             if found.diagram is not None:
                 assert (count(problem, found.diagram).cost, found.cost) == (found.cost, found.cost)

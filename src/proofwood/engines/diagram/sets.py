@@ -25,6 +25,8 @@ from proofwood.result import Limits
 
 MAX_SETS = 100_000
 """The largest number of sets that are listed for one number of errors; if there are more, the bound stays there."""
+STEPS = 1024
+"""The first step over levels without a set is the open levels divided by this; further steps double."""
 
 
 @dataclass(eq=False)
@@ -41,6 +43,7 @@ class SetSearch:
     asked : numbers of tests whose E* is known
     stuck : numbers of tests with too many sets to list, or too many tests for the search
     late : numbers of tests for which the time did not suffice; they are tried again when there is more time
+    steps : for each number of tests, how many levels of errors are searched at once beyond the lowest one
     """
 
     problem: DiagramProblem
@@ -49,6 +52,8 @@ class SetSearch:
     asked: set[int] = field(default_factory=set)
     stuck: set[int] = field(default_factory=set)
     late: set[int] = field(default_factory=set)
+    steps: dict[int, int] = field(default_factory=dict)
+    _searched: dict[int, frozenset[tuple[int, ...]]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, problem: DiagramProblem) -> SetSearch:
@@ -92,14 +97,11 @@ class SetSearch:
 
     def learn_fewest(self, tests: int, run: DiagramRun, *, seconds: float | None) -> None:
         """Search for E*(tests), and raise the bounds for this number of tests and for smaller numbers."""
-        cost = self.problem.cost
-        # Only sets with so few errors that a diagram could be cheaper than the best one matter.
-        left = run.upper - cost.node_price * (tests - 1)
         found = best_subset(
             self.problem.rows,
             tests,
             limits=Limits(seconds, run.clock.limits.threads),
-            upper=max(0, -(-left // cost.error_price)),
+            upper=self._open_errors(tests, run),
         )
         raise_ended(found.stopped_by)
         if found.stopped_by is None:
@@ -110,9 +112,21 @@ class SetSearch:
             self.by_tests[fewer] = max(self.by_tests[fewer], found.lower_bound)
         run.add({"bounds": 1})
 
+    def _open_errors(self, tests: int, run: DiagramRun) -> int:
+        """The fewest errors with which a diagram that uses ``tests`` tests cannot be cheaper than the best one."""
+        cost = self.problem.cost
+        left = run.upper - cost.node_price * (tests - 1)
+        return max(0, -(-left // cost.error_price))
+
     def settle(self, tests: int, run: DiagramRun, *, seconds: float | None) -> None:
-        """Search all sets of ``tests`` tests with ``by_tests[tests]`` errors, then raise this bound by one."""
-        problem, level = self.problem, self.by_tests[tests]
+        """Search all sets of ``tests`` tests with ``by_tests[tests]`` errors, or some more, and raise this bound.
+
+        With real weights, two sets hardly ever have the same number of errors, and nearly all levels are empty. So
+        levels are searched several at once after one without a new set.
+        """
+        problem, step = self.problem, self.steps.get(tests, 0)
+        most = self._open_errors(tests, run) - 1
+        level = max(self.by_tests[tests], min(self.by_tests[tests] + step, most))
         if tests > MOST_TESTS:
             self.stuck.add(tests)
             return
@@ -121,7 +135,11 @@ class SetSearch:
             self._told_apart, tests, level, max_sets=MAX_SETS, limits=clock.left()
         )
         raise_ended(stopped_by)
-        chosen = [names for names in sets if len(names) == tests]
+        if not complete and len(sets) >= MAX_SETS and level > self.by_tests[tests]:
+            self.steps[tests] = step // 2
+            return
+        searched = self._searched.get(tests, frozenset())
+        chosen = [names for names in sets if len(names) == tests and names not in searched]
         found = cheapest_over_sets(
             replace(problem, max_splits=min(problem.max_splits, self.most_open(run.upper))),
             chosen,
@@ -133,12 +151,17 @@ class SetSearch:
         if found.diagram is not None:
             run.offer(found.diagram, by="search")
         raise_ended(found.stopped_by)
+        if found.complete:  # a cheaper diagram of these sets is not left
+            self._searched[tests] = searched | set(chosen)
         if complete and found.complete:
             self.by_tests[tests] = level + 1
+            if not chosen:
+                self.steps[tests] = max(2 * step, (most - level) // STEPS, 1)
         elif len(sets) >= MAX_SETS:
             self.stuck.add(tests)
         else:
             self.late.add(tests)
+            self.steps[tests] = step // 2
 
     @cached_property
     def _told_apart(self) -> RankedRows:
