@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 from decimal import Decimal
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -146,3 +148,17 @@ def test_rewards_are_read_column_by_column() -> None:
 def test_a_target_of_one_number_is_told() -> None:
     with pytest.warns(proofwood.DataWarning, match="all rows have one target, 3.5, so that there is nothing to learn"):
         OptimalTreeRegressor().fit(pl.DataFrame({"x": np.arange(40.0)}), np.full(40, 3.5))
+
+
+@pytest.mark.parametrize("seed", [35, 61, 72])
+def test_a_trace_of_rounded_costs_ends_with_its_least_bound(seed: int, tmp_path: Path) -> None:
+    """The tree is recounted below the bound of the rounded costs, and the file of the model was refused."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(40, 160))
+    X, y = rng.choice([0.0, 1.0, np.nan], (n, 1)), 1.5e9 + rng.choice([0.2, 0.3, 0.4, 0.5, 0.6], n)
+    options: dict[str, Any] = {"alpha": 1 / 3, "criterion": "gamma", "min_weight_fraction_leaf": 0.2, "max_gap": 0.1}
+    tree = OptimalTreeRegressor(max_depth=2, **options).fit(X, y)
+    assert all(before.lower_bound <= after.lower_bound for before, after in pairwise(tree.trace_))
+    assert all(before.objective >= after.objective for before, after in pairwise(tree.trace_))
+    tree.save(tmp_path / "model.json")
+    assert proofwood.load(tmp_path / "model.json").objective_ == tree.objective_

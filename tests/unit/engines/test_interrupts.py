@@ -332,6 +332,24 @@ def test_ctrl_c_after_a_search_of_trees_is_reported(
         assert (result.status, stopped_by(result)) == ("optimal", told)
 
 
+@pytest.mark.parametrize("search", ["solve", "front"])
+def test_ctrl_c_as_a_tree_is_counted_is_reported(search: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    module = sys.modules[f"proofwood.engines.trees.{search}"]
+    whole = module.result_of
+
+    def ended_once(*arguments: Any) -> Any:
+        calls.append(arguments)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return whole(*arguments)
+
+    monkeypatch.setattr(module, "result_of", ended_once)
+    result = solve_tree(TREE) if search == "solve" else solve_leaves(TREE, 3)
+    assert len(calls) == 2
+    assert (result.status, stopped_by(result)) == ("optimal", "interrupt")
+
+
 def test_an_answer_is_begun_again_once() -> None:
     calls = []
 

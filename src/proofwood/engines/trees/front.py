@@ -14,7 +14,17 @@ from typing import Any
 import numpy as np
 
 from proofwood import _native
-from proofwood.engines.interrupts import ENDED, STOPPED_BY, TIME, answer_of, code_of, completed, ended_by, raise_ended
+from proofwood.engines.interrupts import (
+    ENDED,
+    INTERRUPT,
+    STOPPED_BY,
+    TIME,
+    answer_of,
+    code_of,
+    completed,
+    ended_by,
+    raise_ended,
+)
 from proofwood.engines.run import Clock
 from proofwood.engines.trees.options import SearchOptions
 from proofwood.engines.trees.solve import (
@@ -152,7 +162,9 @@ def solve_front(
 
     def once(problem: TreeProblem, limits: Limits) -> Front:
         found = _run(problem, wish, options, limits, report, scale=scale)
-        return completed(lambda: _front(found, problem, most, scale))
+        stops: list[str] = []
+        ended = {"stopped": INTERRUPT}  # a Ctrl-C must also end the fronts that would follow
+        return completed(lambda: _front(found | ended if stops else found, problem, most, scale), stops)
 
     return in_units(once, problem, limits)
 
@@ -191,7 +203,9 @@ def solve_leaves(
         place = min(range(leaves), key=lambda at: upper[at] + price * at)
         tree = found["trees"][place] if found["trees"] else []
         chosen = found | {"upper": best(upper), "lower": best(found["lower"]), "tree": tree, "has_tree": bool(tree)}
-        return completed(lambda: result_of(chosen, problem, None, DEFAULT_OPTIONS))
+        stops: list[str] = []
+        ended = {"stopped": INTERRUPT}  # a Ctrl-C must also end the search in a finer unit
+        return completed(lambda: result_of(chosen | ended if stops else chosen, problem, None, DEFAULT_OPTIONS), stops)
 
     result = in_units(once, problem, limits)
     try:
