@@ -16,7 +16,6 @@ import numpy as np
 from proofwood import _native
 from proofwood.engines.interrupts import (
     ENDED,
-    INTERRUPT,
     STOPPED_BY,
     TIME,
     answer_of,
@@ -162,9 +161,9 @@ def solve_front(
 
     def once(problem: TreeProblem, limits: Limits) -> Front:
         found = _run(problem, wish, options, limits, report, scale=scale)
-        stops: list[str] = []
-        ended = {"stopped": INTERRUPT}  # a Ctrl-C must also end the fronts that would follow
-        return completed(lambda: _front(found | ended if stops else found, problem, most, scale), stops)
+        stops: list[str] = []  # a Ctrl-C must also end the fronts that would follow
+        front = completed(lambda: _front(found, problem, most, scale), stops)
+        return replace(front, stats=replace(front.stats, stopped_by=stops[0])) if stops else front
 
     return in_units(once, problem, limits)
 
@@ -203,9 +202,9 @@ def solve_leaves(
         place = min(range(leaves), key=lambda at: upper[at] + price * at)
         tree = found["trees"][place] if found["trees"] else []
         chosen = found | {"upper": best(upper), "lower": best(found["lower"]), "tree": tree, "has_tree": bool(tree)}
-        stops: list[str] = []
-        ended = {"stopped": INTERRUPT}  # a Ctrl-C must also end the search in a finer unit
-        return completed(lambda: result_of(chosen | ended if stops else chosen, problem, None, DEFAULT_OPTIONS), stops)
+        stops: list[str] = []  # a Ctrl-C must also end the search in a finer unit
+        result = completed(lambda: result_of(chosen, problem, None, DEFAULT_OPTIONS), stops)
+        return marked(result, KeyboardInterrupt()) if stops else result
 
     result = in_units(once, problem, limits)
     try:

@@ -245,7 +245,7 @@ def _search(
         if recorded is not None and "proved" in found:
             completed(lambda: recorded.keep(found["proved"]), stops)
         result = completed(lambda: result_of(found, problem, start, options), stops)
-        return replace(result, stats=replace(result.stats, stopped_by=stops[0])) if stops else result
+        return marked(result, KeyboardInterrupt()) if stops else result
 
     return in_units(once, problem, limits, coarser)
 
@@ -411,8 +411,12 @@ def result_of(found: dict[str, Any], problem: TreeProblem, start: NodeTable | No
         if least < problem.real_cost(table):  # no tree is returned that is worse than a leaf, as rounding might have it
             table, objective = alone, cost.shown(least)
             bound = min(bound, objective)
-    # The tree in hand may be recounted below the bound of the rounded costs, which then falls by their rounding.
-    events = [replace(e, objective=max(e.objective, objective), lower_bound=min(e.lower_bound, bound)) for e in events]
+    if (
+        not cost.exact
+    ):  # the tree may be recounted below the bound of the rounded costs, which then falls by their rounding
+        events = [
+            replace(e, objective=max(e.objective, objective), lower_bound=min(e.lower_bound, bound)) for e in events
+        ]
     final = ProgressEvent(found["seconds"], objective, bound)
     stats = Stats(
         seconds=found["seconds"],

@@ -30,10 +30,8 @@ def votes(model: Any, target: int | None, n_classes: int, X: Any) -> IntArray:
         dtype=np.float32 if columns is None else None,  # members of a bag may compare float64
     )  # fmt: skip
     made = made.toarray() if hasattr(made, "toarray") else made
-    trees = columns is None and all(
-        type(member) in (DecisionTreeClassifier, ExtraTreeClassifier) for member in model.estimators_
-    )
-    walked = trees and not np.isnan(made).any()
+    plain = (DecisionTreeClassifier, ExtraTreeClassifier)
+    walked = columns is None and all(type(one) in plain for one in model.estimators_) and not np.isnan(made).any()
     found = np.zeros((made.shape[0], n_classes), dtype=np.int64)
     for member, chosen in zip(model.estimators_, repeat(None) if columns is None else columns, strict=False):
         if walked:
