@@ -142,6 +142,7 @@ inline double run_watched(const std::function<void()>& work, std::atomic<int>& s
   const auto started = Clock::now();
   const auto elapsed = [&] { return seconds_since(started); };
   MemoryWatch memory(stop);
+  if (seconds && *seconds <= 0 && stop.load() == kRunning) stop = kTime;  // not left to which thread comes first
 
   std::mutex mutex;
   std::condition_variable done;
