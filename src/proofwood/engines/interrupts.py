@@ -87,7 +87,8 @@ def answer_of(native: Callable[..., dict[str, Any]], *arguments: Any) -> dict[st
 def finished(step: Callable[[str | None], T]) -> T:
     """Return ``step(None)``; if Ctrl-C or lack of memory ends it, return ``step`` of the cause, which must not search.
 
-    Use it for a step after a search that may take long. A second Ctrl-C is raised.
+    Use it for a step after a search that may take long, or that makes the result, which says what ended it. A second
+    Ctrl-C is raised.
     """
     try:
         return step(None)

@@ -16,7 +16,7 @@ from proofwood.engines.bdd.priced import Cheapest, cheapest_diagram
 from proofwood.engines.bdd.subset.options import SubsetOptions
 from proofwood.engines.bdd.subset.search import best_subset, optimal_subsets
 from proofwood.engines.bdd.subset.tree_tests import bound_of_trees, seconds_for_bound
-from proofwood.engines.interrupts import ENDED, cause_of, completed, ended_by, raise_ended
+from proofwood.engines.interrupts import ENDED, cause_of, completed, ended_by, finished, raise_ended
 from proofwood.engines.recorded import Recorded
 from proofwood.engines.run import BoundedRun, Clock
 from proofwood.parallel.search_file import SearchFile
@@ -52,8 +52,8 @@ def cheapest_over_sets(
     except ENDED as error:
         run.leave_open(cause_of(error))
     if kept is not None:
-        completed(lambda: run.keep(kept))
-    return completed(run.result)
+        completed(lambda: run.keep(kept), stops)
+    return finished(lambda by: run.result(by or (stops[0] if stops else None)))
 
 
 def _bound_by_trees(run: _PricedRun, checkpoint: SearchFile | None) -> None:
@@ -188,8 +188,8 @@ class _PricedRun(BoundedRun):
         """What all diagrams cost at least, once no size is open."""
         return max(self.lower, min([self.upper, *self._left]))
 
-    def result(self) -> Result:
-        """The result with the best diagram; its cost is counted again."""
+    def result(self, stop: str | None) -> Result:
+        """The best diagram, its cost counted again; ``stop`` is what ended the work after the search."""
         problem, best, lower = self.problem, self.best, self.bound
         table = problem.rows.refresh(diagram(best.tests, best.labels, problem.rows.n_classes))
         if problem.integer_cost(table) != self.upper:
@@ -199,7 +199,7 @@ class _PricedRun(BoundedRun):
         objective, bound, status = proof(
             problem.cost, self.upper, lower, lambda: problem.real_cost(table), complete=lower == self.upper
         )
-        stopped_by = self._stopped_by or ("time_limit" if self.clock.over and self._left else None)
+        stopped_by = stop or self._stopped_by or ("time_limit" if self.clock.over and self._left else None)
         stopped_by = ended_by(stopped_by, complete=lower == self.upper)
         stats = Stats(self.clock.seconds, "search", stopped_by, dict(self.counters))
         part = Part(problem.cost.name, objective, bound, status)

@@ -70,7 +70,9 @@ def _errors(problem: BDDProblem, clock: SizeClock, progress: Progress | None, ch
     except ENDED as error:  # outside the search itself, which catches it: no test is known yet
         chosen = Chosen((), subset_errors(rows, ()), rows.unavoidable, "search", cause_of(error))
     if checkpoint is not None:
-        chosen = completed(lambda: _with_kept(problem, chosen, Recorded(checkpoint, _KEPT, ("bound", "set"))))
+        stops: list[str] = []
+        chosen = completed(lambda: _with_kept(problem, chosen, Recorded(checkpoint, _KEPT, ("bound", "set"))), stops)
+        chosen = chosen.ended(stops[0] if stops else None)
     sets, complete, stop = [chosen.tests], not problem.smallest_set, None
     if problem.smallest_set and chosen.value == chosen.lower_bound:
         if ends_all(chosen.stopped_by):

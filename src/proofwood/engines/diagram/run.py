@@ -92,9 +92,10 @@ class DiagramRun(BoundedRun):
             super().report()
 
     def result(self, stopped_by: str | None = None) -> Result:
-        """The result of the run; ``stopped_by`` says what ended the run, in one that is done only if by Ctrl-C."""
+        """The result of the run; ``stopped_by`` says what else than the clock ended it, if it is done only Ctrl-C."""
         cost = self.problem.cost
         done = self.done
+        stopped_by = stopped_by or ("time_limit" if self.clock.over else None)
         stats = Stats(
             self.clock.seconds,
             self.engine,

@@ -7,7 +7,7 @@ from proofwood.engines.diagram.hyperplanes import solve_oblique
 from proofwood.engines.diagram.run import DiagramRun, Program
 from proofwood.engines.diagram.shape import Diagram, InterruptedSearchError, UnfinishedSearchError
 from proofwood.engines.diagram.univariate import DEFAULT_SHARES, Shares, work_univariate
-from proofwood.engines.interrupts import ENDED, cause_of, completed
+from proofwood.engines.interrupts import ENDED, cause_of, finished
 from proofwood.problem.diagram import DiagramProblem
 from proofwood.result import NO_LIMITS, Limits, Progress, Result
 
@@ -76,6 +76,4 @@ def solve(
             found = interrupt.diagram
             if found.n_splits == 0 or problem.oblique == (found.normals is not None):
                 run.offer(found, by="local search")
-    return completed(
-        lambda: run.result("time_limit" if stopped_by is None and run.clock.over and not run.done else stopped_by)
-    )
+    return finished(lambda by: run.result(by or stopped_by))

@@ -17,8 +17,8 @@ from proofwood.engines.interrupts import (
     TIME,
     answer_of,
     code_of,
-    completed,
     ended_by,
+    finished,
 )
 from proofwood.engines.minimal.options import NATIVE_RULES, MinimalOptions
 from proofwood.engines.minimal.permitted import Known, State, find_out
@@ -120,7 +120,7 @@ def solve(
     except ENDED as error:  # as if the native search had been stopped before its first tree
         found = nothing_known() | {"stopped": code_of(error)}
     stopped_by = "memory_limit" if found["out_of_memory"] else STOPPED_BY[found["stopped"]]
-    return completed(lambda: answered(found, problem, start, stopped_by))
+    return finished(lambda by: answered(found, problem, start, by or stopped_by))
 
 
 def nothing_known() -> dict[str, Any]:

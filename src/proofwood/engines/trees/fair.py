@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from proofwood import _native
 from proofwood.data.thresholds import ThresholdRule, placed
-from proofwood.engines.interrupts import ENDED, STOPPED_BY, answer_of, code_of, completed, ended_by
+from proofwood.engines.interrupts import ENDED, STOPPED_BY, answer_of, code_of, ended_by, finished
 from proofwood.engines.run import Clock
 from proofwood.engines.trees.options import SearchOptions
 from proofwood.engines.trees.solve import DEFAULT_OPTIONS, bound
@@ -349,7 +349,7 @@ class _Fewest:
             self._raise_prices()
         except ENDED as error:
             self.stopped = code_of(error)
-        return completed(self._result)
+        return finished(self._result)
 
     def _raise_prices(self) -> None:
         last = Prices(Fraction(1), (Fraction(0),) * len(self.target.rates))
@@ -403,13 +403,12 @@ class _Fewest:
         if self.progress is not None:
             self.progress(event)
 
-    def _result(self) -> Result:
+    def _result(self, stop: str | None) -> Result:
         problem, best = self.problem, self.best()
         model = self.target.refreshed(self.trees.known[best], problem.X, problem.real_weights)
         broken = self.target.broken(model, problem.X)
         if broken is not None or problem.integer_cost(model) != best.cost:
             raise AssertionError("the tree breaks a limit, or costs something else than was counted")
-        stopped_by = STOPPED_BY[self.stopped]
         lower = min(best.cost, math.ceil(self.lower))
         complete = lower >= best.cost - problem.max_gap
         objective, bound_, status = proof(
@@ -419,7 +418,7 @@ class _Fewest:
         stats = Stats(
             seconds=final.seconds,
             engine="search by prices",
-            stopped_by=ended_by(stopped_by, complete=complete),
+            stopped_by=ended_by(stop or STOPPED_BY[self.stopped], complete=complete),
             counters={"searches": self.trees.n_searches, "listed": self.trees.n_listed},
         )
         return Result(model, objective, problem.cost.name, bound_, status, stats, ended(self.trace, final))

@@ -198,12 +198,16 @@ def solve_leaves(
         found = _run(problem, wish, DEFAULT_OPTIONS, limits, report, gap=problem.max_gap)
         if found["upper"] is None:
             return result_of(found, problem, None, DEFAULT_OPTIONS)
-        upper = found["upper"]
-        place = min(range(leaves), key=lambda at: upper[at] + price * at)
-        tree = found["trees"][place] if found["trees"] else []
-        chosen = found | {"upper": best(upper), "lower": best(found["lower"]), "tree": tree, "has_tree": bool(tree)}
+
+        def answer() -> Result:
+            upper, lower = found["upper"], found["lower"]
+            place = min(range(leaves), key=lambda at: upper[at] + price * at)
+            tree = found["trees"][place] if found["trees"] else []
+            chosen = {"upper": best(upper), "lower": best(lower), "tree": tree, "has_tree": bool(tree)}
+            return result_of(found | chosen, problem, None, DEFAULT_OPTIONS)
+
         stops: list[str] = []  # a Ctrl-C must also end the search in a finer unit
-        result = completed(lambda: result_of(chosen, problem, None, DEFAULT_OPTIONS), stops)
+        result = completed(answer, stops)
         return marked(result, KeyboardInterrupt()) if stops else result
 
     result = in_units(once, problem, limits)

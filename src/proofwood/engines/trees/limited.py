@@ -15,7 +15,7 @@ import numpy as np
 
 from proofwood import _native
 from proofwood.data.thresholds import ThresholdRule, placed
-from proofwood.engines.interrupts import ENDED, INTERRUPT, STOPPED_BY, TIME, answer_of, code_of, completed
+from proofwood.engines.interrupts import ENDED, INTERRUPT, STOPPED_BY, answer_of, code_of, ended_by, finished
 from proofwood.engines.run import Clock, Run
 from proofwood.engines.trees.last_tests import LabelledTree, LastTests
 from proofwood.engines.trees.solve import DEFAULT_OPTIONS, settings_of, table_of
@@ -149,7 +149,7 @@ class _Search(Run):
             self.lower = self._all_cases()
         except ENDED as error:
             self.stopped = code_of(error)
-        return completed(lambda: self._result(min(self.lower, self.best.cost)))
+        return finished(lambda stop: self._result(min(self.lower, self.best.cost), stop))
 
     def state(self) -> tuple[float, float]:
         """See the base class."""
@@ -361,7 +361,7 @@ class _Search(Run):
         self.changed()
         self.report()
 
-    def _result(self, lower: Fraction) -> Result:
+    def _result(self, lower: Fraction, stop: str | None) -> Result:
         target, cost = self.target, self.best.cost
         table = placed(self.best.table, self.X, rule=ThresholdRule.MIDPOINT)
         model = target.refreshed(table, self.X, self.problem.real_weights)
@@ -369,7 +369,7 @@ class _Search(Run):
             raise AssertionError(
                 f"the tree costs {float(self.problem.real_cost(model))}, but was counted {float(cost)}"
             )
-        (objective, bound), stopped_by = self.state(), STOPPED_BY[self.stopped]
+        objective, bound = self.state()
         gap = cost - lower
         if gap <= 0:
             status = Status.OPTIMAL
@@ -377,10 +377,11 @@ class _Search(Run):
             status = Status.WITHIN_GAP
         else:
             status = Status.FEASIBLE
-        if status is not Status.FEASIBLE and self.stopped == TIME:
-            stopped_by = None
         stats = Stats(
-            seconds=self.clock.seconds, engine="search by prices", stopped_by=stopped_by, counters=dict(self.counters)
+            seconds=self.clock.seconds,
+            engine="search by prices",
+            stopped_by=ended_by(stop or STOPPED_BY[self.stopped], complete=status is not Status.FEASIBLE),
+            counters=dict(self.counters),
         )
         return Result(model, objective, self.cost.name, bound, status, stats, self.whole_trace(objective, bound))
 

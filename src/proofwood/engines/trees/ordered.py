@@ -13,7 +13,7 @@ import numpy as np
 
 from proofwood import _native
 from proofwood.data.thresholds import ThresholdRule, placed
-from proofwood.engines.interrupts import ENDED, STOPPED_BY, answer_of, code_of, completed, ended_by, ends_all
+from proofwood.engines.interrupts import ENDED, STOPPED_BY, answer_of, code_of, ended_by, ends_all, finished
 from proofwood.engines.run import Clock
 from proofwood.engines.switches import switches
 from proofwood.engines.trees.solve import bound
@@ -103,7 +103,7 @@ class _Search:
             self._run()
         except ENDED as error:
             self.stopped = code_of(error)
-        return completed(self._result)
+        return finished(self._result)
 
     def _run(self) -> None:
         depth = self.problem.depth
@@ -195,7 +195,7 @@ class _Search:
         table = NodeTable.uncounted(feature, threshold, low, high, self.target.width, label=one.astype(np.int64))
         return placed(table, self.X, rule=ThresholdRule.MIDPOINT, of_tests=True)
 
-    def _result(self) -> Result:
+    def _result(self, stop: str | None) -> Result:
         self._take_up()
         problem, stopped_by = self.problem, STOPPED_BY[self.stopped]
         model = self.target.refreshed(self.best, problem.X, problem.real_weights)
@@ -210,7 +210,7 @@ class _Search:
         stats = Stats(
             seconds=final.seconds,
             engine="search in order",
-            stopped_by=ended_by(stopped_by, complete=complete),
+            stopped_by=ended_by(stop or stopped_by, complete=complete),
             counters=self.counters,
         )
         return Result(model, objective, problem.cost.name, lower, status, stats, ended(self.trace, final))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from proofwood.engines.interrupts import ENDED, cause_of, ended_by, ends_all
+from proofwood.engines.interrupts import ENDED, cause_of, ended_by, ends_all, finished
 from proofwood.engines.run import Clock, Run
 from proofwood.engines.trees.solve import solve
 from proofwood.model.evaluate import apply
@@ -114,7 +114,7 @@ class _RatioRun(Run):
             self._search()
         except ENDED as error:  # the best tree and the floors so far remain valid
             self.stopped_by = cause_of(error)
-        return self._result()
+        return finished(self._result)
 
     def _search(self) -> None:
         """Search at the prices of the best cost until no tree is below it: first trees of little depth, then all."""
@@ -231,7 +231,7 @@ class _RatioRun(Run):
             self.lower = lower
             self.changed()
 
-    def _result(self) -> Result:
+    def _result(self, stop: str | None) -> Result:
         model = self._with_losses(self.target.refreshed(self.best, self.problem.X, self.problem.real_weights))
         objective, bound = self.state()
         gap = self.cost - self.lower
@@ -244,7 +244,7 @@ class _RatioRun(Run):
         stats = Stats(
             seconds=self.clock.seconds,
             engine="search by quotients",
-            stopped_by=ended_by(self.stopped_by, complete=status is not Status.FEASIBLE),
+            stopped_by=ended_by(stop or self.stopped_by, complete=status is not Status.FEASIBLE),
             counters=dict(self.counters),
         )
         return Result(model, objective, self.ratio.unit, bound, status, stats, self.whole_trace(objective, bound))

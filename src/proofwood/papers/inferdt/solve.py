@@ -9,7 +9,7 @@ import numpy as np
 
 from proofwood import arguments
 from proofwood.certificates.drup import Certificate
-from proofwood.engines.interrupts import ENDED, cause_of, completed
+from proofwood.engines.interrupts import ENDED, cause_of, finished
 from proofwood.engines.minimal import solve as search
 from proofwood.engines.minimal.permitted import Known, Tree
 from proofwood.engines.minimal.solve import answered, nothing_known, table_of, teller
@@ -103,7 +103,7 @@ def solve(
         stopped_by = str(stop)
     except ENDED as error:
         stopped_by = cause_of(error)
-    return completed(lambda: run.result(stopped_by))
+    return finished(lambda by: run.result(by or stopped_by))
 
 
 class _Run:

@@ -146,7 +146,7 @@ def _by_solver(problem: BDDProblem, variant: str, solver: str, clock: SizeClock,
     if run.features is None and problem.fewest:
         stats = Stats(clock.seconds, engine, stopped_by, dict(run.counters))
         return Result(None, math.inf, "features", float(run.lower), Status.UNKNOWN, stats, tuple(run.trace))
-    chosen = completed(lambda: run.chosen(engine, stopped_by))
+    chosen = finished(lambda by: run.chosen(engine, by or stopped_by))
     complete = not problem.smallest_set
     return finished(lambda by: diagram_over(problem, chosen.ended(by), clock, complete=complete))
 

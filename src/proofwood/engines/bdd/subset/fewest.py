@@ -15,7 +15,7 @@ from proofwood.engines.bdd.subset.fewest_run import FewestResult, FewestRun
 from proofwood.engines.bdd.subset.hitting import smallest_hitting
 from proofwood.engines.bdd.subset.options import FewestOptions
 from proofwood.engines.bdd.subset.search import best_subset
-from proofwood.engines.interrupts import ENDED, cause_of, completed, ends_all
+from proofwood.engines.interrupts import ENDED, cause_of, ends_all, finished
 from proofwood.parallel.search_file import SearchFile
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import NO_LIMITS, Limits, Progress
@@ -48,7 +48,7 @@ def fewest_tests(
         _search(run, options, checkpoint)
     except ENDED as error:  # between two native calls: what the run has noted so far is valid
         run.stopped_by = cause_of(error)
-    return completed(run.result)
+    return finished(run.result)
 
 
 def _search(run: FewestRun, options: FewestOptions, checkpoint: SearchFile | None) -> None:

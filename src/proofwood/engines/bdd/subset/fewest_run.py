@@ -142,13 +142,13 @@ class FewestRun(BoundedRun):
             self.tests, self.upper = best, upper
             self.changed()
 
-    def result(self) -> FewestResult:
-        """The state as a result."""
+    def result(self, stop: str | None) -> FewestResult:
+        """The state as a result; ``stop`` is what ended the work after the search."""
         optimal = self.tests is not None and len(self.tests) == self.lower
         return FewestResult(
             self.tests,
             self.lower,
-            ended_by(self.stopped_by, complete=optimal),
+            ended_by(stop or self.stopped_by, complete=optimal),
             self.clock.seconds,
             dict(self.counters),
             tuple(self.trace),
