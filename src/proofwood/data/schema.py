@@ -421,6 +421,10 @@ def forms_of(schema: Schema) -> dict[int, Form | None]:
 # ----------------------------------------------------------------------------------------------------------- new rows
 
 
+ERROR_IF_ORDERED = "error if ordered"
+"""``unseen`` of :func:`new_table` where only a level of an ordered category must be known."""
+
+
 def new_table(X: Any, schema: Schema, *, unseen: str = "majority") -> Any:
     """Convert new rows into numbers, with the codes of training.
 
@@ -470,7 +474,7 @@ def new_table(X: Any, schema: Schema, *, unseen: str = "majority") -> Any:
         strange = values[:, j] == len(column.levels)
         if not strange.any():
             continue
-        if unseen == "error":
+        if unseen == "error" or (unseen == ERROR_IF_ORDERED and column.kind is Kind.ORDERED):
             raise DataError(_unseen(table, j, int(np.flatnonzero(strange)[0]), column, frame=frame))
         if column.kind is Kind.ORDERED:
             values[strange, j] = np.nan

@@ -99,7 +99,7 @@ def require_errors(learner: Any, given: ClassRows, what: str) -> None:
         raise ValueError(f"{what} does not go with min_weight_fraction_leaf: set min_samples_leaf")
     if learner.checkpoint is not None:
         raise ValueError(f"checkpoint keeps searches without {what} only: leave out one of them")
-    if learner.max_leaf_nodes is not None:
+    if learner._most_leaves is not None:
         raise ValueError(f"{what} does not go with max_leaf_nodes: leave out one of them")
     if has_directions(learner.monotonic_cst):
         raise ValueError(f"{what} does not go with monotonic_cst: leave out one of them")

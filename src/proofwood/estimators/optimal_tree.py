@@ -198,6 +198,8 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
     verbose: int = 0
     checkpoint: str | os.PathLike[str] | None = None
 
+    _size_chosen = False  # whether the training rows chose the size of a tree that a question made
+
     @documented
     def fit(
         self,
@@ -423,6 +425,8 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
         known: dict[str, Any] = {} if self.unavoidable_cost_ is None else {"unavoidable_cost": self.unavoidable_cost_}
         if self.fairness_:
             known["fairness"] = self.fairness_
+        if self._size_chosen:
+            known["size_chosen"] = True
         return {**super()._columns_to_save(), **known}
 
     def _restore_columns(self, saved: Mapping[str, Any]) -> None:
@@ -431,6 +435,7 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
         if cost is not None and (type(cost) not in (int, float) or not math.isfinite(cost)):
             raise ValueError(f"unavoidable_cost is {cost!r}, expected a number")
         self.unavoidable_cost_ = cost
+        self._size_chosen = bool(saved.get("size_chosen", False))
         self.fairness_ = {str(name): float(ratio) for name, ratio in saved.get("fairness", {}).items()}
         asked = tree_constraints(self.constraints)[0]
         if set(self.fairness_) != set(map(repr, asked)) or not all(0 <= r <= 1 for r in self.fairness_.values()):

@@ -65,8 +65,11 @@ def require_path(model: Any, folds: int) -> None:
     if model.max_depth is None:
         raise ValueError(f"{parameter('max_depth', None)}: trees by their leaves have a depth: learn a tree of one")
     refused = ["criterion"] * (model.criterion not in (*BY_LEAVES, *NUMBERS)) + list(model._without_leaves())
-    if getattr(model, "cost_matrix", None) is not None or getattr(model, "unavoidable_cost_", None) is not None:
+    if getattr(model, "cost_matrix", None) is not None:
         refused.append("cost_matrix")
+    elif getattr(model, "unavoidable_cost_", None) is not None:
+        refused.append("costs")
     if refused:
-        told = parameter(refused[0], model.get_params()[refused[0]])
+        given = model.get_params()  # costs are given to fit
+        told = parameter(refused[0], given[refused[0]]) if refused[0] in given else refused[0]
         raise ValueError(f"{told}: there is no path by leaves with it: leave it out")

@@ -67,16 +67,18 @@ def require_counted(model: Any) -> None:
             "of such a depth, or leave them out"
         )
     if refused is not None:
-        told = parameter(refused, given[refused])
+        told = parameter(refused, given[refused]) if refused in given else refused  # costs are given to fit
         raise ValueError(f"{told}: near-optimal trees are counted by errors, without it: leave them out")
 
 
 def _refused(model: OptimalTreeClassifier) -> str | None:
-    """A parameter of the tree with which trees are not counted."""
+    """A parameter of the tree, or of its fit, with which trees are not counted."""
     if model.criterion != "errors":
         return "criterion"
-    if model.cost_matrix is not None or getattr(model, "unavoidable_cost_", None) is not None:
+    if model.cost_matrix is not None:
         return "cost_matrix"
+    if getattr(model, "unavoidable_cost_", None) is not None:
+        return "costs"
     if model._most_leaves is not None:
         return "max_leaf_nodes"
     return next(iter(model._without_leaves()), None)

@@ -22,7 +22,7 @@ from zipfile import BadZipFile, is_zipfile
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.data.kinds import Kind
+from proofwood.data.schema import ERROR_IF_ORDERED
 from proofwood.estimators.input import codes_of, features_and_labels, row_weights
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
 from proofwood.files import write_whole
@@ -339,9 +339,9 @@ def _new_rows(
     """The fingerprints of new rows, and which of those with a weight the old tree gets wrong."""
     X, y = features_and_labels(X, y)
     reader = model
-    if any(column.kind is Kind.ORDERED for column in model.schema_.columns):
+    if model.unseen != "error":
         reader = copy.copy(model)
-        reader.unseen = "error"  # a new category with an order would be read as missing
+        reader.unseen = ERROR_IF_ORDERED  # a new category with an order would be read as missing
     columns = reader._rows(X)
     codes = codes_of(model.to_labels(y), model.classes_)
     if codes.shape != (columns.shape[0],):

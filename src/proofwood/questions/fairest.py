@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -15,12 +16,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from proofwood.arguments import is_integer, seconds
 from proofwood.engines.trees.fair import LeastSum, least_sum
-from proofwood.estimators.classifier import ClassRows
 from proofwood.estimators.constraints import FairnessConstraint, Groups, require_exact
-from proofwood.estimators.fair_trees import require_errors, sensitive_values, tree_constraints
+from proofwood.estimators.fair_trees import require_errors as require_learner
+from proofwood.estimators.fair_trees import sensitive_values, tree_constraints
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
-from proofwood.estimators.tested_columns import tested_columns
 from proofwood.estimators.tree_learner import PosedTree
+from proofwood.exceptions import OptimalityWarning
 from proofwood.language import gettext, number
 from proofwood.model.evaluate import apply
 from proofwood.model.node_table import LEAF, IntArray, NodeTable
@@ -29,7 +30,7 @@ from proofwood.problem.class_limits import LimitedClasses
 from proofwood.problem.diagram import LARGEST_SUM
 from proofwood.problem.objectives import TreeCost, decimal
 from proofwood.problem.tree import TreeProblem
-from proofwood.questions.rows import rows_of_fit
+from proofwood.questions.rows import as_model, bound_of_fit, require_errors, rows_of_fit
 from proofwood.result import Limits, ProgressEvent, Result, Stats, Status
 
 
@@ -98,11 +99,12 @@ class Fairest:
         if groups is None:
             raise ValueError(f"{asked!r} compares groups: pass the group of each row as sensitive_features")
         rows = rows_of_fit(model, X, y, sample_weight)
-        require_errors(model, rows, "fairest")
+        require_errors(model, "fairest")
+        require_learner(model, rows, "fairest")
         if model.max_depth is None:
             raise ValueError("fairest needs a depth, but this tree has max_depth=None: fit one with a depth such as 3")
         asker = copy(model)
-        asker.constraints = (asked,)
+        asker.constraints, asker.max_leaf_nodes = (asked,), None  # as many leaves as the depth has
         posed = asker._problem(rows)
         problem = posed.problem
         require_exact(problem.cost.exact, asked)
@@ -123,14 +125,24 @@ class Fairest:
             start=_over_views(model.model_, posed),
             limits=Limits(seconds(time_limit)),
         )
-        tree = model if found.table is None else _with_model(model, found.table, posed, rows, found)
-        difference = _difference(forms, apply(tree.model_, posed.X), tree.model_)
-        before = _difference(forms, apply(model.model_, posed.X), model.model_)
-        if found.greatest not in (None, difference) or over_columns.integer_cost(tree.model_) > most:
-            raise AssertionError("the tree has another difference of rates, or costs more, than was counted")
-        if before < difference:  # where a column has two views, the search did not begin with the tree that was asked
-            tree, difference = model, before
+        table, before = model.model_, _difference(forms, apply(model.model_, posed.X), model.model_)
+        difference = before
+        if found.table is not None:
+            refreshed = target.refreshed(posed.lifted(found.table), posed.X, posed.problem.real_weights)
+            other, _ = model._finished(refreshed, rows)
+            counted = _difference(forms, apply(other, posed.X), other)
+            if found.greatest not in (None, counted) or over_columns.integer_cost(other) > most:
+                raise AssertionError("the tree has another difference of rates, or costs more, than was counted")
+            if counted <= before:  # where a column has two views, the search did not begin with the tree in hand
+                table, difference = other, counted
+        tree = as_model(model, _result(table, model, posed, found), posed.X)
         closed = found.lower >= difference
+        if found.stopped_by is not None and not closed:
+            warnings.warn(
+                f"stopped at a limit ({found.stopped_by}): the bound holds, and there may be a fairer tree",
+                OptimalityWarning,
+                stacklevel=3,
+            )
         return cls(
             difference=float(difference),
             lower_bound=float(difference) if closed else rounded_down(found.lower),
@@ -272,18 +284,12 @@ def _over_views(table: NodeTable, posed: PosedTree) -> NodeTable | None:
     return table.changed(feature=np.array(feature))
 
 
-def _with_model(
-    model: OptimalTreeClassifier, table: NodeTable, posed: PosedTree, rows: ClassRows, found: LeastSum
-) -> OptimalTreeClassifier:
-    """The learner with another tree, whose errors are not proved to be the fewest."""
-    tree = copy(model)
-    target = posed.problem.target
-    refreshed = target.refreshed(posed.lifted(table), posed.X, posed.problem.real_weights)
-    finished, to_low = tree._finished(refreshed, rows)
-    cost = posed.problem.cost.shown(posed.counted.real_cost(finished))
-    lower = min(cost, model.lower_bound_)
-    result = Result(
-        model=finished,
+def _result(table: NodeTable, model: OptimalTreeClassifier, posed: PosedTree, found: LeastSum) -> Result:
+    """What is proved of the errors of the answer's tree: the bound of the fit."""
+    cost = posed.problem.cost.shown(posed.counted.real_cost(table))
+    lower = bound_of_fit(model, cost)
+    return Result(
+        model=table,
         objective=cost,
         unit=model.result_.unit,
         lower_bound=lower,
@@ -292,7 +298,3 @@ def _with_model(
         trace=(ProgressEvent(found.seconds, cost, lower),),
         scope=posed.scope,
     )
-    tree._keep(result, finished)
-    tree._tested = tested_columns(finished, posed.X, tree.schema_.columns)
-    tree._low_weight = None if finished.is_tree else to_low
-    return tree

@@ -6,7 +6,6 @@ scope. Record: decisions/0100-questions.
 
 from __future__ import annotations
 
-import copy
 import warnings
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR
@@ -24,7 +23,6 @@ from proofwood.engines.run import Clock
 from proofwood.engines.trees import solve
 from proofwood.estimators.classifier import ClassRows
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
-from proofwood.estimators.tested_columns import tested_columns
 from proofwood.estimators.tree_learner import PosedTree
 from proofwood.exceptions import OptimalityWarning
 from proofwood.jobs import jobs_of
@@ -36,7 +34,7 @@ from proofwood.model.sums import rounded_down, rounded_up
 from proofwood.printable import printable
 from proofwood.problem.targets import Classes
 from proofwood.problem.tree import TreeProblem
-from proofwood.questions.rows import left_out, require_errors, rows_of_fit
+from proofwood.questions.rows import as_model, bound_of_fit, left_out, require_errors, rows_of_fit
 from proofwood.result import Limits, Result, Stats, Status, figure, for_these_tests
 
 
@@ -271,15 +269,13 @@ class _Fit:
 
     def _as_model(self, table: NodeTable, cost: Fraction) -> OptimalTreeClassifier:
         """A tree as an estimator, with the bound of the fit."""
-        fitted, made = self.model.result_, copy.copy(self.model)
+        fitted = self.model.result_
         objective = self.posed.problem.cost.shown(cost)
-        bound = min(self.model.lower_bound_, objective)
+        bound = bound_of_fit(self.model, objective)
         status = Status.OPTIMAL if bound == objective and fitted.status is Status.OPTIMAL else Status.FEASIBLE
         stats = Stats(engine=fitted.stats.engine)
-        made._keep(Result(table, objective, fitted.unit, bound, status, stats, scope=fitted.scope), table)
-        made._tested = tested_columns(table, self.posed.X, self.model.schema_.columns)
-        made.validation_ = None
-        return made
+        result = Result(table, objective, fitted.unit, bound, status, stats, scope=fitted.scope)
+        return as_model(self.model, result, self.posed.X)
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ from proofwood.estimators.input import features_and_labels
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
 from proofwood.language import gettext, ngettext, number
 from proofwood.problem.objectives import share_of
-from proofwood.questions.rows import limited_by
+from proofwood.questions.rows import limited_by, size_chosen
 
 MARGIN = 1e-9
 """Share by which limits are moved outward, far more than what their functions are off by."""
@@ -173,7 +173,7 @@ def require_conditions(model: OptimalTreeClassifier) -> None:
             "bands of equally many rows depend on the rows that were drawn: give their edges",
         ),
         (
-            model.validation_ is not None,
+            size_chosen(model),
             "the size of the tree was chosen by these rows: fit a tree of the largest depth that was tried",
         ),
     ):

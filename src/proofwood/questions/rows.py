@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,12 @@ from proofwood.estimators.classifier import ClassRows
 from proofwood.estimators.fair_trees import tree_constraints
 from proofwood.estimators.monotone import directions_of
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
+from proofwood.estimators.tested_columns import tested_columns
 from proofwood.language import marked
+from proofwood.model.node_table import FloatArray
 from proofwood.model.reshape import refresh
 from proofwood.printable import shown
+from proofwood.result import Result
 
 _LEFT_OUT = marked("no test of %(columns)s, which the fit left out")
 
@@ -65,6 +69,35 @@ def limited_by(model: OptimalTreeClassifier) -> str | None:
     if any(directions_of(model.monotonic_cst, model.schema_)):
         return "monotonic_cst"
     return "constraints" if tree_constraints(model.constraints)[0] else None
+
+
+def as_model(model: OptimalTreeClassifier, result: Result, X: FloatArray) -> OptimalTreeClassifier:
+    """A tree in the scope of a fit as an estimator; what is known of the fitted tree alone is not said of it.
+
+    Parameters
+    ----------
+    model : fitted tree; if it is from a file, what is said of the other one is a claim, too
+    result : the tree, with what it costs and the bound of the fit
+    X : the training rows, read
+    """
+    assert result.model is not None
+    made = copy(model)
+    made._keep(result, result.model)
+    made.loaded_, made._proved_in = model.loaded_, model._proved_in
+    made._tested = tested_columns(result.model, X, model.schema_.columns)
+    made._size_chosen = size_chosen(model)
+    made.validation_ = None
+    return made
+
+
+def bound_of_fit(model: OptimalTreeClassifier, objective: float) -> float:
+    """The lower bound of a fit for the objective of another tree of its scope; 0 if the tree refutes that of a file."""
+    return 0.0 if model.loaded_ and objective < model.lower_bound_ else min(objective, model.lower_bound_)
+
+
+def size_chosen(model: OptimalTreeClassifier) -> bool:
+    """Whether the training rows chose the size of the trees."""
+    return model.validation_ is not None or model._size_chosen
 
 
 def require_no_minimum(model: OptimalTreeClassifier, question: str) -> None:

@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from proofwood import DemographicParity, EqualizedOdds, EqualOpportunity, MaxSplits, OptimalTreeClassifier
+from proofwood import (
+    DemographicParity,
+    EqualizedOdds,
+    EqualOpportunity,
+    MaxSplits,
+    OptimalityWarning,
+    OptimalTreeClassifier,
+    OptimalTreeCV,
+    load,
+)
 from proofwood.engines.trees import fair
 from proofwood.engines.trees.solve import TreeBound, bound
 from proofwood.problem.tree import TreeProblem
@@ -153,7 +163,8 @@ def test_at_a_limit_the_bound_holds_and_the_tree_stands() -> None:
     y = (X["a"] + X["b"] * X["c"] + random.normal(size=4000) > 0).astype(int)
     groups = (X["a"] + random.normal(size=4000) > 0).astype(int)
     tree = OptimalTreeClassifier(max_depth=2).fit(X, y)
-    found = tree.fairest(DemographicParity(), X, y, sensitive_features=groups, slack=0.05, time_limit=0.05)
+    with pytest.warns(OptimalityWarning, match=r"stopped at a limit \(time_limit\): the bound holds"):
+        found = tree.fairest(DemographicParity(), X, y, sensitive_features=groups, slack=0.05, time_limit=0.05)
     assert found.stopped_by == "time_limit"
     assert found.status == "feasible"
     assert 0 <= found.lower_bound < found.difference <= found.before
@@ -191,7 +202,8 @@ def test_what_stops_the_first_search_ends_the_question(cause: str, monkeypatch: 
         return replace(bound(problem, **given), lower=0, stopped_by=cause)
 
     monkeypatch.setattr(fair, "bound", stopped)
-    found = tree.fairest(DemographicParity("sex"), X, y, slack=4)  # by levels of the town: no tree to begin with
+    with pytest.warns(OptimalityWarning, match="stopped at a limit"):
+        found = tree.fairest(DemographicParity("sex"), X, y, slack=4)  # by levels of the town: no tree to begin with
     assert len(searches) == 1
     assert (found.stopped_by, found.status) == (cause, "feasible")
     assert 0 == found.lower_bound < found.difference <= found.before
@@ -248,3 +260,62 @@ def test_a_greater_slack_finds_nothing_worse_where_prices_leave_a_gap(seed: int)
     differences = [one.difference for one in found]
     assert differences == sorted(differences, reverse=True)
     assert all(one.lower_bound <= one.difference for one in found)
+
+
+def test_trees_of_another_question_are_refused() -> None:
+    X, y = people()
+    sex = X.pop("sex")
+    parity = DemographicParity(pos_label="yes")
+    costs = np.column_stack([10.0 * (y == "yes"), 1.0 * (y == "no")])
+    learned = {
+        "the objective of this tree is 'cost'": OptimalTreeClassifier(2).fit(X, y, costs=costs),
+        "among those that constraints permits": OptimalTreeClassifier(2, constraints=parity).fit(
+            X, y, sensitive_features=sex
+        ),
+        "among those that max_leaf_nodes permits": OptimalTreeClassifier(2, max_leaf_nodes=3).fit(X, y),
+    }
+    for message, tree in learned.items():
+        with pytest.raises(ValueError, match=message):
+            tree.fairest(parity, X, y, sensitive_features=sex)
+    same = [OptimalTreeClassifier(2, max_leaf_nodes=most).fit(X, y) for most in (None, 4)]  # 4 leaves limit nothing
+    one, other = (tree.fairest(parity, X, y, sensitive_features=sex, slack=3) for tree in same)
+    assert (one.difference, one.lower_bound) == (other.difference, other.lower_bound)
+
+
+def test_the_answer_about_a_tree_outside_of_its_scope_names_the_scope() -> None:
+    """A flip may test a set of levels that is not in the order in which trees under prices are searched."""
+    X = pd.DataFrame({"t": list("fgbbgbedcgef")})
+    y, groups = [0, 1, 1, 0, 1, 0, 0, 0, 0, 1, 0, 0], [0, 0, 1, 0, 0, 1, 1, 1, 0, 1, 1, 1]
+    tree = OptimalTreeClassifier(1, min_samples_level=1, categorical_features=["t"]).fit(X, y)
+    flipped = tree.flip_cost(X.iloc[[7]], X, y)[0].tree
+    assert flipped.result_.scope == ()
+    found = flipped.fairest(DemographicParity(pos_label=1), X, y, sensitive_features=groups, slack=1)
+    assert "ordered sets of levels" in found.tree.result_.scope[0]
+    assert "for these tests" in found.summary()
+
+
+def test_what_a_file_claims_stays_a_claim(tmp_path: Path) -> None:
+    X, y = people()
+    sex = X.pop("sex")
+    OptimalTreeClassifier(2).fit(X, y).save(tmp_path / "model.json")
+    loaded = load(tmp_path / "model.json")
+    fairest = loaded.fairest(DemographicParity(pos_label="yes"), X, y, sensitive_features=sex, slack=0)
+    for tree in (fairest.tree, loaded.flip_cost(X[:1], X, y)[0].tree):
+        assert tree.loaded_
+        assert "claimed when the file was written" in tree.summary()
+        assert tree.lower_bound_ == loaded.lower_bound_
+    loaded.lower_bound_ = fairest.tree.objective_ + 5  # as an edited file may say
+    again = loaded.fairest(DemographicParity(pos_label="yes"), X, y, sensitive_features=sex, slack=0)
+    assert (again.tree.lower_bound_, again.tree.status_) == (0, "feasible")
+
+
+def test_held_out_scores_are_those_of_the_tree_that_was_chosen() -> None:
+    X, y = people()
+    sex = X.pop("sex")
+    chosen = OptimalTreeCV(max_depth=2, cv=2).fit(X, y)
+    assert chosen.validation_ is not None
+    found = chosen.fairest(DemographicParity(pos_label="yes"), X, y, sensitive_features=sex, slack=0.2)
+    for tree in (found.tree, chosen.best_estimator_.flip_cost(X[:1], X, y)[0].tree):
+        assert tree.validation_ is None
+        with pytest.raises(ValueError, match="the size of the tree was chosen by these rows"):
+            tree.population_bound()

@@ -15,7 +15,7 @@ from proofwood.engines.bdd.cells import CellTable, diagram
 from proofwood.engines.bdd.priced import Cheapest, cheapest_diagram
 from proofwood.engines.bdd.subset.options import SubsetOptions
 from proofwood.engines.bdd.subset.search import best_subset, optimal_subsets
-from proofwood.engines.bdd.subset.tree_tests import bound_of_trees, seconds_for_bound
+from proofwood.engines.bdd.subset.tree_tests import bound_of_trees, seconds_for_bound, start_of_trees
 from proofwood.engines.interrupts import ENDED, cause_of, completed, ended_by, finished, raise_ended
 from proofwood.engines.recorded import Recorded
 from proofwood.engines.run import BoundedRun, Clock
@@ -49,6 +49,8 @@ def cheapest_over_sets(
                 break
             _search_size(run, size, checkpoint)
             run.close(size)
+        if run.clock.over and run.bound < run.upper and not run.best.tests:
+            _take_good_trees(run)
     except ENDED as error:
         run.leave_open(cause_of(error))
     if kept is not None:
@@ -68,6 +70,13 @@ def _bound_by_trees(run: _PricedRun, checkpoint: SearchFile | None) -> None:
     raise_ended(stopped_by)
     if tests:
         run.take(run.cheapest(CellTable.of(rows, tests)))
+
+
+def _take_good_trees(run: _PricedRun) -> None:
+    """Offer a diagram over the tests of good trees, where the time was over before any set was known."""
+    tests, stopped_by = start_of_trees(run.problem.rows, run.problem.max_features, Limits(0.0))
+    raise_ended(stopped_by)
+    run.take(run.cheapest(CellTable.of(run.problem.rows, tests)))
 
 
 def _search_size(run: _PricedRun, size: int, checkpoint: SearchFile | None) -> None:
@@ -181,7 +190,8 @@ class _PricedRun(BoundedRun):
         for tests, labels, cost in kept.rows["best"]:
             self.take(Cheapest(tuple(tests), np.array(labels), cost, 0, Status.FEASIBLE))
         best = [list(self.best.tests), self.best.labels.tolist(), self.best.cost]
-        kept.keep({"bound": [self.bound], "best": [best]})
+        if self.bound > max(kept.rows["bound"], default=-1) or all(self.upper < cost for *_, cost in kept.rows["best"]):
+            kept.keep({"bound": [self.bound], "best": [best]})
 
     @property
     def bound(self) -> int:

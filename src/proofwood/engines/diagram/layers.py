@@ -125,6 +125,8 @@ class LayerSearch:
             found = self._search.run(cut_off, clock.share(1.0, self._seconds))
             if found["begun"]:
                 self._tell(found, cut_off, run)
+            else:  # the slice was over before the table was prepared, which begins anew
+                self._seconds *= 4
             if found["stopped"] and STOPPED_BY[found["stopped"]] != "time_limit":
                 raise_ended(STOPPED_BY[found["stopped"]])
             run.report()

@@ -202,7 +202,7 @@ class _Search:
         broken = clashing_leaves(model, self.target.directions)
         if broken is not None:
             raise AssertionError(f"leaves {broken[0]} and {broken[1]} break the order of classes")
-        complete = stopped_by is None or self.lower >= self.upper
+        complete = stopped_by is None or self.lower >= self.upper - problem.max_gap
         objective, lower, status = proof(
             problem.cost, self.upper, self.lower, lambda: problem.real_cost(model), complete=complete
         )

@@ -161,7 +161,10 @@ def _lightened(
         if ends_all(result.stats.stopped_by):
             break
         heaviest, capped = most, problem.capped(most)
-        again = _search(capped, options, left_after(result.stats, limits), None, None, checkpoint)
+        try:
+            again = _search(capped, options, left_after(result.stats, limits), None, None, checkpoint)
+        except ENDED as error:
+            return marked(result, error)
         assert again.model is not None
         model = problem.target.refreshed(again.model, problem.X, problem.real_weights)
         cost = problem.real_cost(model)
@@ -176,12 +179,15 @@ def _lightened(
             model=model,
             objective=objective,
             lower_bound=lower,
-            status=Status.OPTIMAL if proved else again.status,
+            status=Status.OPTIMAL if proved else Status.WITHIN_GAP,
             trace=(*result.trace, ProgressEvent(seconds, objective, lower)),
-            stats=replace(result.stats, seconds=seconds, stopped_by=again.stats.stopped_by),
+            stats=replace(result.stats, seconds=seconds, stopped_by=ended_by(again.stats.stopped_by, complete=True)),
         )
-        if progress is not None:
-            progress(result.trace[-1])
+        try:
+            if progress is not None:
+                progress(result.trace[-1])
+        except ENDED as error:
+            return marked(result, error)
     return result
 
 
@@ -400,7 +406,7 @@ def result_of(found: dict[str, Any], problem: TreeProblem, start: NodeTable | No
         raise AssertionError(f"the tree costs {upper}, but the search counted only {counted}")
     lower = min(lower, upper)
     gap = (upper if counted is None else min(upper, counted)) - lower
-    complete = stopped_by is None or gap <= 0
+    complete = stopped_by is None or gap <= problem.max_gap
     if complete and gap > problem.max_gap:
         raise AssertionError(f"the search ended with a gap of {gap}, but at most {problem.max_gap} is permitted")
     events = [ProgressEvent(s, *cost.reported(u, low)) for s, u, low in trace if u < NO_TREE]

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from proofwood import _native, memory
-from proofwood.engines.interrupts import INTERRUPT, MEMORY
+from proofwood.engines.interrupts import MEMORY, STOPPED_BY, ended_by
 from proofwood.engines.run import ENDLESS, Clock
 from proofwood.ensembles.explained import Explained
 from proofwood.ensembles.forest import OTHER, Codes
@@ -25,7 +25,6 @@ from proofwood.result import Part, ProgressEvent, Result, Stats, Status, ended
 BornAgainObjective = Literal["leaves", "depth"]
 OBJECTIVES: tuple[BornAgainObjective, ...] = ("leaves", "depth")
 ENGINE = "boxes"
-_STOPPED_BY = {1: "time_limit", INTERRUPT: "interrupt", MEMORY: "memory_limit"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +118,7 @@ def _result(table: NodeTable | None, objective: BornAgainObjective, found: dict[
     stats = Stats(
         seconds=found["seconds"],
         engine=ENGINE,
-        stopped_by=None if done else _STOPPED_BY[found["stopped"]],
+        stopped_by=ended_by(STOPPED_BY[found["stopped"]], complete=done),
         counters={"boxes": found["boxes"], "expanded": found["expanded"], "asked": found["asked"]},
     )
     return Result(table, goal.objective, goal.unit, goal.lower_bound, goal.status, stats, trace, parts)

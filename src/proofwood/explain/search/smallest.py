@@ -71,13 +71,13 @@ class HittingSets:
             if self.lower_bound > self.n:
                 raise AssertionError("no set hits a set without elements")
             found = self._search.run(self._clock.seconds_left)
+            note(found["stopped"])
             if found["chosen"] is not None:
                 self._found = mask_of(found["chosen"])
             elif found["none"]:
                 self.lower_bound += 1
                 self._search.begin(self.lower_bound)
             else:
-                note(found["stopped"])
                 return None
         if self._found is None or (below is not None and self.lower_bound >= below):
             return None

@@ -45,7 +45,8 @@ class HittingSearch {
     nb::dict found;
     found["chosen"] = ended == Ended::kFound ? nb::cast(search_.chosen()) : nb::none();
     found["none"] = ended == Ended::kNone;
-    found["stopped"] = ended == Ended::kStopped ? stop.load() : static_cast<int>(kRunning);
+    // a Ctrl-C may come with the answer
+    found["stopped"] = ended == Ended::kStopped || stop.load() == proofwood::kInterrupt ? stop.load() : static_cast<int>(kRunning);
     found["nodes"] = search_.nodes();
     return found;
   }

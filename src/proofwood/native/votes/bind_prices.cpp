@@ -92,7 +92,8 @@ class Cheapest {
   nb::dict run(std::optional<double> seconds) {
     auto ended = votes::PriceSearch::Ended::kStopped;
     nb::dict found = found_by(search_, seconds, ended);
-    if (ended != votes::PriceSearch::Ended::kStopped) found["stopped"] = static_cast<int>(kRunning);
+    if (ended != votes::PriceSearch::Ended::kStopped && nb::cast<int>(found["stopped"]) != proofwood::kInterrupt)
+      found["stopped"] = static_cast<int>(kRunning);  // a Ctrl-C may come with the answer
     found["done"] = ended == votes::PriceSearch::Ended::kDone;
     found["doubtful"] = ended == votes::PriceSearch::Ended::kDoubt ? nb::cast(search_.doubtful()) : nb::none();
     found["way"] = search_.way();

@@ -67,11 +67,11 @@ class FewestRun(BoundedRun):
         return math.inf if self.tests is None else float(self.upper), float(self.lower)
 
     def changed(self) -> None:
-        """Add the state to the trace, report it, and write it to the checkpoint, if there is one."""
-        super().changed()
+        """Write the state to the checkpoint, if there is one, add it to the trace, and report it."""
         recorded = self._recorded()
         if recorded is not None:
             recorded.keep({"fewest": [[self.lower, *(self.tests or ())]]})
+        super().changed()
 
     def _recorded(self) -> Recorded | None:
         if self.checkpoint is None:

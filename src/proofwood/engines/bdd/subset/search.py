@@ -134,10 +134,9 @@ def best_subset(
     counters = dict(found["counters"])
     if done and not canonical and not stops and not ends_all(stopped_by):
         first, code = prepared.first_of_best(size, excess, tests, _for_first(limits, started))
+        stopped_by = STOPPED_BY[code]  # a Ctrl-C may come with the answer
         if first is not None:
             tests, canonical = first, True
-        else:
-            stopped_by = STOPPED_BY[code]
     errors = completed(lambda: subset_errors(rows, tests), stops)
     if canonical or stops:
         stopped_by = stops[0] if stops else ended_by(stopped_by, complete=True)

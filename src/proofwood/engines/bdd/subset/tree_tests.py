@@ -14,15 +14,15 @@ import numpy as np
 
 from proofwood.engines.bdd.subset.native import Prepared
 from proofwood.engines.bdd.subset.options import SubsetOptions
-from proofwood.engines.interrupts import STOPPED_BY, raise_ended
+from proofwood.engines.interrupts import STOPPED_BY, ends_all, raise_ended
 from proofwood.engines.run import Clock
 from proofwood.engines.trees.options import SearchOptions
 from proofwood.engines.trees.over_ranks import least_integer, over_tests, tree_problem
 from proofwood.engines.trees.solve import solve
-from proofwood.model.node_table import IntArray
+from proofwood.model.node_table import IntArray, NodeTable
 from proofwood.parallel.search_file import SearchFile
 from proofwood.problem.ranked import RankedRows
-from proofwood.result import NO_LIMITS, Limits, ProgressEvent
+from proofwood.result import Limits, ProgressEvent
 
 DEEP = 4
 """If sets have at least this number of tests, the tests of a tree of depth three are used, too."""
@@ -40,6 +40,8 @@ _BOUND, _BOUND_SOON = (0.1, 10.0), (0.5, 1.0)
 _MOST_RANKS = 20_000_000
 _HURRIED_ROWS, _HURRIED_SECONDS = 2_000, 0.03
 """If time is short: the number of rows that trees are learned from, and their seconds in any case."""
+_CHOICE = 0.2
+"""Time for the choice among the tests of trees, as a share of that for trees, where these took all of it."""
 _ANY_BEST = SearchOptions(canonical=False)
 _OF_FEW = SubsetOptions(trees=False, deepening=False)
 
@@ -62,17 +64,17 @@ def start_of_trees(rows: RankedRows, size: int, limits: Limits) -> tuple[tuple[i
     some = _some(rows, MOST_ROWS)
     few = _some(some, min(_HURRIED_ROWS, 1 + LARGE // max(1, rows.n_columns))) if hurried else some
     clock, tree, stopped_by = Clock(limits), None, None
-    tests: set[int] = set()
+    tests: list[int] = []
     for depth in (2, 3) if size >= DEEP else (2,):
         found = solve(tree_problem(few, depth=depth), options=_ANY_BEST, limits=clock.left(), start=tree)
         tree, stopped_by = found.model, found.stats.stopped_by
         assert tree is not None  # a lone leaf at least
-        tests |= {int(test) for test in over_tests(few, tree).feature if test >= 0}
+        tests = list(dict.fromkeys([*tests, *_tests_of(tree, few)]))
         if stopped_by is not None:
             break
     if stopped_by == "time_limit" and not tests and not hurried:  # no split was found yet
         return start_of_trees(rows, size, Limits(0.0, limits.threads))
-    return _best_among(some, sorted(tests), size), stopped_by
+    return _best_among(some, tests, size, _for_choice(clock, stopped_by)), stopped_by
 
 
 def seconds_for_bound(clock: Clock) -> float:
@@ -98,12 +100,14 @@ def bound_of_trees(
     def report(event: ProgressEvent) -> None:
         raised(least_integer(event.lower_bound))
 
-    tree = tree_problem(rows, depth=size)
+    clock, tree = Clock(limits), tree_problem(rows, depth=size)
     found = solve(tree, options=_ANY_BEST, limits=limits, progress=report, checkpoint=checkpoint)
     raised(least_integer(found.lower_bound))
     assert found.model is not None  # a lone leaf at least
-    tests = sorted({int(test) for test in over_tests(rows, found.model).feature if test >= 0})
-    return _best_among(rows, tests, size) if len(tests) <= MOST_TESTS else (), found.stats.stopped_by
+    tests, stopped_by = _tests_of(found.model, rows), found.stats.stopped_by
+    if len(tests) > MOST_TESTS:
+        return (), stopped_by
+    return _best_among(rows, tests, size, _for_choice(clock, stopped_by)), stopped_by
 
 
 def spread(n_rows: int, most: int) -> IntArray:
@@ -116,10 +120,26 @@ def _some(rows: RankedRows, most: int) -> RankedRows:
     return rows if rows.n_rows <= most else rows.take(spread(rows.n_rows, most))
 
 
-def _best_among(rows: RankedRows, tests: list[int], size: int) -> tuple[int, ...]:
-    """The ``size`` tests among ``tests`` (about ten) that together make the fewest errors."""
+def _tests_of(tree: NodeTable, rows: RankedRows) -> list[int]:
+    """The tests of a tree, each once, the one at the root first."""
+    return list(dict.fromkeys(int(test) for test in over_tests(rows, tree).feature if test >= 0))
+
+
+def _for_choice(clock: Clock, stopped_by: str | None) -> Limits:
+    """The limits of the choice among the tests of trees, whose search ``stopped_by`` ended."""
+    limits = clock.limits
+    if ends_all(stopped_by):
+        return Limits(0.0, limits.threads)
+    if limits.seconds is None:
+        return limits
+    return Limits(max(clock.seconds_left or 0.0, _CHOICE * limits.seconds, _HURRIED_SECONDS), limits.threads)
+
+
+def _best_among(rows: RankedRows, tests: list[int], size: int, limits: Limits) -> tuple[int, ...]:
+    """The ``size`` tests among ``tests`` (about ten) that together make the fewest errors, as far as the time goes."""
     if len(tests) <= size:
-        return tuple(tests)
-    found = Prepared(rows.select(tests), _OF_FEW).run(size, rows.total + 1, NO_LIMITS, None, {})
+        return tuple(sorted(tests))
+    among = sorted(tests)
+    found = Prepared(rows.select(among), _OF_FEW).run(size, rows.total + 1, limits, None, {})
     raise_ended(STOPPED_BY[found["stopped"]])
-    return tuple(tests[place] for place in found["set"])
+    return tuple(among[place] for place in found["set"]) if found.get("has_set") else tuple(sorted(tests[:size]))
