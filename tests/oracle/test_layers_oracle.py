@@ -227,3 +227,14 @@ def test_no_time_at_first_and_then_enough() -> None:
         assert not first["begun"] or first["lower"] <= run.upper
         search.work(run, seconds=None)
         assert (run.lower, run.upper) == (best, best)
+
+
+def test_a_slice_that_is_over_before_the_table_is_made_grows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layers, "SLICE", 1e-9)
+    rng = np.random.default_rng(0)
+    bits = rng.integers(0, 2, (200, 6))
+    rows = RankedRows.from_bits(bits, (bits[:, 0] & bits[:, 1]) ^ (rng.random(200) < 0.1))
+    problem = DiagramProblem(rows, (1, 2), DiagramCost.of(alpha=0.01, total=rows.total, widths=(1, 2)))
+    search = LayerSearch(problem)
+    search.work(begun(problem), seconds=20.0)
+    assert search.done

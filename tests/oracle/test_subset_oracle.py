@@ -13,13 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive_subset as naive
+from proofwood import _native
 from proofwood.engines.bdd.subset import stages, tree_tests
 from proofwood.engines.bdd.subset.fewest import fewest_tests
 from proofwood.engines.bdd.subset.native import Prepared
 from proofwood.engines.bdd.subset.options import RULES, FewestOptions, SubsetOptions
 from proofwood.engines.bdd.subset.search import best_subset, optimal_subsets
 from proofwood.engines.bdd.subset.tree_tests import BOUNDED, bound_of_trees, start_of_trees
-from proofwood.engines.interrupts import TIME
+from proofwood.engines.interrupts import INTERRUPT, TIME
 from proofwood.engines.trees import solve
 from proofwood.engines.trees.over_ranks import tree_problem
 from proofwood.parallel.search_file import SearchFile
@@ -232,6 +233,54 @@ def test_starts_of_trees_are_completed_and_improved() -> None:
             assert found["upper"] + rows.unavoidable <= errors
     with pytest.raises(ValueError, match="none of this table"):
         Prepared(rows, SubsetOptions()).run(2, 9, limits, None, {"greedy_only": True, "starts": [[rows.n_tests]]})
+
+
+@pytest.mark.parametrize(("cause", "seconds"), [("interrupt", 0.0), ("time_limit", 1.0), (None, 5.0)])
+@pytest.mark.parametrize("of", ["start", "bound"])
+def test_the_choice_among_tests_of_trees_has_a_limit(
+    monkeypatch: pytest.MonkeyPatch, of: str, cause: str | None, seconds: float
+) -> None:
+    rng = np.random.default_rng(4)
+    rows = RankedRows.with_tests(rng.random((200, 4)), (), rng.integers(0, 2, 200), n_classes=2)[1]
+    limits: list[Limits] = []
+    whole, run = tree_tests.solve, Prepared.run
+
+    def ended(problem: Any, **more: Any) -> Any:
+        found = whole(problem, **more)
+        return replace(found, stats=replace(found.stats, stopped_by=cause))
+
+    def noted(self: Prepared, size: int, below: int, given: Limits, *more: Any) -> Any:
+        limits.append(given)
+        return run(self, size, below, given, *more)
+
+    monkeypatch.setattr(tree_tests, "solve", ended)
+    monkeypatch.setattr(Prepared, "run", noted)
+    if of == "start":
+        tests, stopped_by = start_of_trees(rows, 2, Limits(5.0))
+    else:
+        tests, stopped_by = bound_of_trees(rows, 3, Limits(5.0), lambda lower: None)
+    assert stopped_by == cause
+    assert len(limits) == 1
+    assert limits[0].seconds is not None
+    assert limits[0].seconds <= 5.0
+    assert limits[0].seconds >= 0.9 * seconds
+    assert limits[0].seconds == 0 or cause != "interrupt"
+    assert len(set(tests)) == len(tests) == (2 if of == "start" else 3)
+
+
+def test_ctrl_c_that_comes_with_the_first_of_the_best_sets_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, asked = _native.first_subset, []
+
+    def interrupted(*given: Any) -> dict[str, Any]:
+        asked.append(given)
+        return whole(*given) | {"stopped": INTERRUPT}
+
+    monkeypatch.setattr(_native, "first_subset", interrupted)
+    rng = np.random.default_rng(47)
+    rows = RankedRows.from_bits(rng.integers(0, 2, (40, 25)), rng.integers(0, 2, 40))
+    found = best_subset(rows, 4)
+    assert asked
+    assert (found.stopped_by, found.canonical) == ("interrupt", True)
 
 
 def test_the_choice_among_the_best_sets_has_a_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,13 +33,14 @@ from proofwood.engines.trees.front import solve_leaves
 from proofwood.exceptions import OptimalityWarning
 from proofwood.papers.inferdt.solve import solve as solve_by_sat
 from proofwood.papers.maxsat_bdd.solve import solve as solve_by_maxsat
+from proofwood.parallel.search_file import SearchFile
 from proofwood.problem.bdd import BDDProblem, Unknown
 from proofwood.problem.diagram import DiagramCost, DiagramProblem
 from proofwood.problem.minimal import MinimalTreeProblem, Minimize
 from proofwood.problem.objectives import TreeCost
 from proofwood.problem.ranked import RankedRows
 from proofwood.problem.tree import TreeProblem
-from proofwood.result import ProgressEvent, Result
+from proofwood.result import Limits, ProgressEvent, Result
 from proofwood.solvers.session import SatSession
 from tests.interrupts import interrupted
 
@@ -368,6 +369,50 @@ def test_ctrl_c_as_a_tree_is_counted_is_reported(search: str, monkeypatch: pytes
     result = solve_tree(TREE) if search == "solve" else solve_leaves(TREE, 3)
     assert len(calls) == 2
     assert (result.status, stopped_by(result)) == ("optimal", "interrupt")
+
+
+def test_ctrl_c_at_news_of_cut_weights_keeps_them() -> None:
+    """Light rows are searched once more with the weights of heavy rows cut."""
+    rng = np.random.default_rng(0)
+    X = rng.random((60, 3)).round(1)
+    y = (X[:, 0] > 0.5) ^ (rng.random(60) < 0.3)
+    weights = rng.random(60) * 10.0 ** rng.integers(-9, -3, 60)
+    weights[:6], y[:6] = 1e9 * rng.random(6), X[:6, 0] > 0.5
+
+    def pressed(event: ProgressEvent) -> None:
+        if event.lower_bound > 1e-6:
+            raise KeyboardInterrupt
+
+    plain, ended = (
+        OptimalTreeClassifier(max_depth=2, callback=callback).fit(X, y, sample_weight=weights).result_
+        for callback in (None, pressed)
+    )
+    assert (ended.status, ended.lower_bound) == (plain.status, plain.lower_bound)
+    assert ended.lower_bound > 1e-6
+    assert (plain.stats.stopped_by, ended.stats.stopped_by) == (None, "interrupt")
+
+
+def test_a_set_that_is_told_is_written_before(tmp_path: Path) -> None:
+    def pressed(event: ProgressEvent) -> None:
+        if event.objective < float("inf"):
+            raise KeyboardInterrupt
+
+    with SearchFile(tmp_path / "a", {}) as file:
+        found = fewest_tests(PURE, progress=pressed, checkpoint=file)
+        assert found.stopped_by == "interrupt"
+    with SearchFile(tmp_path / "a", {}) as file:
+        assert len(fewest_tests(PURE, limits=Limits(0.0), checkpoint=file).tests) == len(found.tests)
+
+
+def test_without_time_a_diagram_with_a_price_is_over_tests_of_trees() -> None:
+    rng = np.random.default_rng(0)
+    bits = rng.integers(0, 2, (500, 8))
+    rows = RankedRows.from_bits(bits, (bits[:, 0] & bits[:, 1]) ^ (rng.random(500) < 0.1))
+    problem = BDDProblem(rows, 2, False, TreeCost.of(alpha=0.001, total=rows.total, unit=rows.unit))
+    result = solve_diagram(problem, limits=Limits(0.0))
+    assert (result.status, stopped_by(result)) == ("feasible", "time_limit")
+    assert result.objective == solve_diagram(problem).objective
+    assert result.model.n_splits == 2
 
 
 def test_an_answer_is_begun_again_once() -> None:
