@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import permutations
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -229,8 +231,12 @@ def within(
 def fairest(
     case: Case, groups: Any, constraint: Any, costs: Any, sides: Any, trees: Trees, rng: Any, counts: Counter[str]
 ) -> None:
-    """The least difference of rates for so much more."""
+    """The least difference of rates for so much more; also asked of a tree from a file."""
     model = case.fitted()
+    if rng.random() < 0.2:
+        with TemporaryDirectory() as folder:
+            model.save(Path(folder) / "model.json")
+            model = proofwood.load(Path(folder) / "model.json")
     weights = () if case.weights is None else (case.weights,)
     slack = [0, 1, 2, 0.1, 0.3][int(rng.integers(5))]
     limit = 1e-5 if rng.random() < 0.2 else 60.0
@@ -257,6 +263,9 @@ def fairest(
         require("every tree with" in found.summary() and "no tree" not in found.summary(), found.summary())
     require(Fraction(found.tree.recount(case.X, case.y, *weights)) <= most, f"costs too much: {about}")
     _trees.check_texts(found.tree)
+    fewest = min(costs.values()) * (1 + _trees.CLOSE)
+    require(Fraction(found.tree.lower_bound_) <= fewest, f"a bound above the fewest errors: {about}")
+    require(found.tree.loaded_ == model.loaded_, f"a claim of a file is {found.tree.loaded_}, not {model.loaded_}")
     told = found.tree.predict(case.X)
     chosen = frozenset(i for i in trees.kept if told[i] == constraint.pos_label)
     here = max(a - b for one in _rates(chosen, sides, trees) for a, b in permutations(one, 2))
