@@ -197,7 +197,13 @@ class FairTrees:
         Raises
         ------
         ValueError
-            If the tree was not learned from errors of two classes, or an argument cannot be used.
+            If the tree was not learned from errors of two classes, or was searched under constraints, an order of
+            classes or few leaves, or an argument cannot be used.
+
+        Warns
+        -----
+        OptimalityWarning
+            If a limit or Ctrl-C ended the search.
         """
         import proofwood  # start-up time; by its public name, since questions depend on estimators
 
