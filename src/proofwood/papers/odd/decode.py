@@ -40,18 +40,16 @@ class Routes:
 
 
 def decode(model: Model, point: FloatArray) -> Diagram | None:
-    """The diagram of the solution ``point``; None if no tests or hyperplanes in floating point give the same routes.
+    """The diagram of the solution ``point``; None if it is none, up to what a solver rounds.
+
+    It is none if no tests or hyperplanes in floating point give the same routes, or if flows are fractional although
+    lambda and y are not, which contradicts Theorem 1: solvers permit small violations, which add up.
 
     Nodes that no row passes are left out. If all rows that pass a node take the same arc, the other arc leads to the
     same target; in a tree, where the child may not have two parents, it leads to a leaf.
-
-    Raises
-    ------
-    AssertionError
-        If flows are fractional although lambda and y are not, which contradicts Theorem 1: ``point`` is no solution.
     """
-    if fractional := model.fractional_flows(point):
-        raise AssertionError(f"{fractional} flow variables are fractional: expected a solution with integral flows")
+    if model.fractional_flows(point):
+        return None
     routes = _routes(model, point)
     root = np.unique(routes.side[:, 0])
     if root.size == 1 and routes.heads[root[0], 0] >= model.slots.n_inner:
