@@ -46,7 +46,8 @@ class HittingSearch {
     found["chosen"] = ended == Ended::kFound ? nb::cast(search_.chosen()) : nb::none();
     found["none"] = ended == Ended::kNone;
     // a Ctrl-C may come with the answer
-    found["stopped"] = ended == Ended::kStopped || stop.load() == proofwood::kInterrupt ? stop.load() : static_cast<int>(kRunning);
+    found["stopped"] =
+        ended == Ended::kStopped || stop.load() == proofwood::kInterrupt ? stop.load() : static_cast<int>(kRunning);
     found["nodes"] = search_.nodes();
     return found;
   }
