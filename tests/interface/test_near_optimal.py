@@ -342,6 +342,11 @@ def test_the_set_of_a_fitted_tree(table: tuple[pd.DataFrame, Any]) -> None:
         other = OptimalTreeClassifier(**{"max_depth": 2, **parameters}).fit(X, y == "benign")
         with pytest.raises(ValueError, match=message):
             near_optimal_trees_of(other, X, y, 2)
+    of_rows = OptimalTreeClassifier(2).fit(
+        X, y == "benign", costs=np.ones((len(y), 2)) - np.eye(2)[1 * (y == "benign")]
+    )
+    with pytest.raises(ValueError, match=r"^costs: near-optimal trees are counted by errors"):
+        near_optimal_trees_of(of_rows, X, y, 2)
     with pytest.raises(ValueError, match="this is a model of OptimalBDDClassifier"):
         near_optimal_trees_of(OptimalBDDClassifier(1).fit(X, y), X, y, 2)
 

@@ -475,7 +475,8 @@ def new_table(X: Any, schema: Schema, *, unseen: str = "majority") -> Any:
         if not strange.any():
             continue
         if unseen == "error" or (unseen == ERROR_IF_ORDERED and column.kind is Kind.ORDERED):
-            raise DataError(_unseen(table, j, int(np.flatnonzero(strange)[0]), column, frame=frame))
+            advice = 'correct it, or fit with unseen="majority"' if unseen == "error" else "correct it"
+            raise DataError(_unseen(table, j, int(np.flatnonzero(strange)[0]), column, advice, frame=frame))
         if column.kind is Kind.ORDERED:
             values[strange, j] = np.nan
     return values
@@ -492,12 +493,12 @@ def _require_no_text_before(schema: Schema, array: npt.NDArray[Any] | None) -> N
             )
 
 
-def _unseen(table: Any, j: int, row: int, column: Column, *, frame: bool) -> str:
+def _unseen(table: Any, j: int, row: int, column: Column, advice: str, *, frame: bool) -> str:
     value = table[row, j] if not frame or not hasattr(table, "iloc") else table.iloc[row, j]
     known = shown(column.levels, 5)
     return (
         f"column {column.name!r} holds {value!r} in row {row}, which was not in the training data (it had {known}): "
-        'correct it, or fit with unseen="majority"'
+        f"{advice}"
     )
 
 

@@ -296,5 +296,5 @@ def _result(table: NodeTable, model: OptimalTreeClassifier, posed: PosedTree, fo
         status=Status.OPTIMAL if lower == cost else Status.FEASIBLE,
         stats=Stats(seconds=found.seconds, engine="search by prices", stopped_by=found.stopped_by),
         trace=(ProgressEvent(found.seconds, cost, lower),),
-        scope=posed.scope,
+        scope=tuple(dict.fromkeys([*posed.scope, *model.result_.scope])),  # of the rates, and of the errors
     )

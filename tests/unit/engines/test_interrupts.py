@@ -404,6 +404,13 @@ def test_a_set_that_is_told_is_written_before(tmp_path: Path) -> None:
         assert len(fewest_tests(PURE, limits=Limits(0.0), checkpoint=file).tests) == len(found.tests)
 
 
+def test_the_search_by_price_writes_news_alone(tmp_path: Path) -> None:
+    for _ in range(3):
+        with SearchFile(tmp_path / "a", {}) as file:
+            assert solve_diagram(PRICED, checkpoint=file).status == "optimal"
+        assert (tmp_path / "a").read_text().count('"price search"') == 2  # its bound and its diagram
+
+
 def test_without_time_a_diagram_with_a_price_is_over_tests_of_trees() -> None:
     rng = np.random.default_rng(0)
     bits = rng.integers(0, 2, (500, 8))

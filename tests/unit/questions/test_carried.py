@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from proofwood import OptimalTreeClassifier, RowFingerprints
+from proofwood import DataError, OptimalTreeClassifier, RowFingerprints
 from proofwood.result import Status
 from tests.stopped import stopped_fit
 
@@ -152,3 +152,16 @@ def test_decimal_weights_are_read_as_the_fit_reads_them(options: dict[str, Any])
         fewer = tree.carry_over(X[:-4], y[:-4], weights[:-4], before=(X, y, weights))
         again = OptimalTreeClassifier(**{"max_depth": 2, **options}).fit(X[:-4], y[:-4], weights[:-4])
         assert fewer.lower_bound <= again.objective_ <= fewer.objective
+
+
+def test_a_new_level_is_a_row_like_any_other_unless_its_column_has_an_order() -> None:
+    ordered = pd.CategoricalDtype(["low", "high"], ordered=True)
+    X = pd.DataFrame({"job": list("aabbcc") * 10, "size": pd.Categorical(["low", "high"] * 30, dtype=ordered)})
+    y = np.array([0, 0, 1, 1, 0, 1] * 10)
+    tree = OptimalTreeClassifier(2).fit(X, y)
+    carried = tree.carry_over(X.assign(job=["zz", *X["job"][1:]]), y, before=(X, y))
+    assert (carried.added, carried.removed) == (1, 1)
+    more = pd.CategoricalDtype(["low", "high", "vast"], ordered=True)
+    vast = X.assign(size=pd.Categorical(["vast", *X["size"][1:]], dtype=more))
+    with pytest.raises(DataError, match=r"'vast' in row 0.*: correct it$"):
+        tree.carry_over(vast, y, before=(X, y))
