@@ -35,6 +35,9 @@ MEASURES: tuple[tuple[dict[str, Any], Fraction, Fraction], ...] = (
     ({"criterion": "jaccard"}, Fraction(1), Fraction(1)),
     ({"criterion": "f_beta", "beta": 2}, Fraction(5), Fraction(4)),
     ({"criterion": "f_beta", "beta": 0.5}, Fraction(5, 4), Fraction(1, 4)),
+    ({"criterion": "precision", "min_recall": 0.3}, Fraction(1), Fraction(0)),
+    ({"criterion": "precision", "min_recall": 0.8}, Fraction(1), Fraction(0)),
+    ({"criterion": "precision", "min_recall": 1}, Fraction(1), Fraction(0)),
 )
 """With what a hit and a missed row count: lost / (hit (positive - missed) + lost), lost = missed price + called."""
 FEW_ROWS = 7
@@ -280,13 +283,15 @@ def fairest(
 
 
 def measure(rng: np.random.Generator, counts: Counter[str]) -> None:
-    """The greatest F measure or Jaccard index."""
+    """The greatest F measure, Jaccard index, or precision at a recall."""
     n = int(rng.integers(2, _trees.MOST_ROWS + 1))
     given, hit, paid = MEASURES[int(rng.integers(len(MEASURES)))]
     options = {**_trees.limits(rng), **given, "max_depth": int(rng.choice([0, 1, 2, 3]))}
     options["min_samples_leaf"] = int(rng.choice([1, 1, 2]))
     options["max_gap"] = float(rng.choice([0.0, 0.0, 0.05, 0.2]))
-    case = _trees.classifier("measure", _trees.table(rng, n), two_classes(rng, n), targets.weights_of(rng, n), options)
+    recall = Fraction(str(given.get("min_recall", 0)))
+    weights = weights_of(rng, n) if recall else targets.weights_of(rng, n)
+    case = _trees.classifier("measure", _trees.table(rng, n), two_classes(rng, n), weights, options)
     with _records.about(case):
         trees = Trees(case)
         if len(trees.labels) < 2:
@@ -298,9 +303,15 @@ def measure(rng: np.random.Generator, counts: Counter[str]) -> None:
         least = Fraction(1)
         for chosen in trees.chosen(case.options["max_depth"]):
             missed, called = trees.weight(positive - chosen), trees.weight(chosen - positive)
+            if missed > (1 - recall) * trees.weight(positive):
+                continue
             lost = paid * missed + called
             least = min(least, lost / (hit * (trees.weight(positive) - missed) + lost))
-        model = case.fitted()
+        try:
+            model = case.fitted()
+        except ValueError as error:
+            _trees.refused(error, counts, *(TOO_FINE if recall else ()))
+            return
         gap = targets._share(case.options["max_gap"])
         _trees.check_proof(model, least, gap=gap + Fraction(1, 10**9), finished=_trees.unlimited(case.options))
         _trees.check_model(case, model, rng)

@@ -49,6 +49,11 @@ LEARNERS: tuple[tuple[str, type, dict[str, tuple[Any, ...]]], ...] = (
         {"criterion": ("f1", "jaccard"), "pos_label": (1,), "max_depth": (1, 2, 3, 4)},
     ),
     (
+        "tree, recall",
+        OptimalTreeClassifier,
+        {"criterion": ("precision",), "min_recall": (0.3, 0.8), "pos_label": (1,), "max_depth": (1, 2, 3, 4)},
+    ),
+    (
         "tree, order",
         OptimalTreeClassifier,
         {"monotonic_cst": (1, -1), "max_depth": (1, 2, 3, 4), "alpha": (0.0, 0.01)},

@@ -37,6 +37,7 @@ def options_of(rng: np.random.Generator) -> dict[str, Any]:
         {"criterion": "f1", "max_depth": int(rng.integers(0, 4)), "pos_label": "yes"},
         {"criterion": "f_beta", "beta": 2, "max_depth": 2, "pos_label": "no"},
         {"criterion": "jaccard", "max_depth": 2, "pos_label": "yes"},
+        {"criterion": "precision", "min_recall": 0.7, "max_depth": 2, "pos_label": "yes"},
         {"monotonic_cst": {"a": 1, "b": -1}, "max_depth": 2},
         {"constraints": [DemographicParity("g", ratio=0.9, pos_label="yes")], "max_depth": 2},
         {"constraints": DemographicParity("g", ratio=0.8, pos_label="no"), "max_depth": 1, "alpha": 0.01},

@@ -95,8 +95,8 @@ def choose_size(
     unknown = next((name for name in given if name not in signature(search).parameters), None)
     if unknown is not None:
         raise DataError(
-            f"{parameter(unknown, given[unknown])} cannot be combined with --cv, which chooses among trees of fewest "
-            "errors: name what should count by --scoring, or leave out --cv"
+            f"{parameter(unknown, given[unknown])} cannot be combined with --cv, whose search has no such option: "
+            "leave out one of them"
         )
     with stops_told():  # a report is about the chosen tree, and so says nothing of candidates that were not tried
         return search(cv=folds, verbose=1, **given).fit(features, labels, **more)

@@ -75,7 +75,7 @@ LEAST_LEVELS = 32
 STOPPED = {
     LEFT_OUT: "only the most frequent levels have tests, because time_limit is too short for all of them",
     UNCONFIRMED: "the solver reports optimality in floating point, but no exact search confirmed it in time",
-    "precision": "the solver has finished, but by its numerical tolerances a better diagram may exist",
+    "rounding": "the solver has finished, but by its numerical tolerances a better diagram may exist",
     "size": "the model has too many rows and arcs for a solver",
 }
 """Texts for the reasons why a proof is missing, other than a limit or Ctrl-C."""

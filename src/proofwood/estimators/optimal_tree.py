@@ -45,7 +45,15 @@ from proofwood.estimators.monotone import (
     require_ordered,
     shown_directions,
 )
-from proofwood.estimators.ratios import RATIOS, as_ratio, positive_code, ratio_of
+from proofwood.estimators.ratios import (
+    FINDING,
+    RATIOS,
+    as_ratio,
+    positive_code,
+    ratio_of,
+    require_exact_sums,
+    require_no_checkpoint,
+)
 from proofwood.estimators.reporting import COUNTS
 from proofwood.estimators.shared_docs import documented
 from proofwood.estimators.tree_learner import PosedTree, TreeLearner
@@ -89,17 +97,21 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
         Most tests on a path from the root to a leaf; 0 is a single leaf. None: the tree is the best one of every depth,
         which needs a price of leaves (``alpha``) and errors to count, as with ``criterion="errors"`` or
         ``"balanced_accuracy"``. Of a column with more than 12 levels only the cuts of one order are candidates then.
-    criterion : "errors", "balanced_accuracy", "log_loss", "gini", "f1", "f_beta" or "jaccard", default "errors"
+    criterion : "errors", "balanced_accuracy", "log_loss", "gini", "f1", "f_beta", "jaccard" or "precision"
         What the tree minimises: the weight of wrong rows; that weight with classes of equal total weight, so that the
         tree has the greatest balanced accuracy; or how badly the shares of classes in a leaf fit its rows, by
         logarithmic loss or Gini impurity, for probabilities. With the last two, up to 16 classes, and sets of levels as
-        for leaves with a minimum. The last three maximise the F measure or the Jaccard index of a positive class, of
-        two: the objective is 1 less the measure. They go without ``alpha``, ``min_weight_fraction_leaf`` and costs.
+        for leaves with a minimum. The last four maximise the F measure, the Jaccard index or the precision of a
+        positive class, of two: the objective is 1 less the measure. They go without ``alpha``,
+        ``min_weight_fraction_leaf`` and costs.
     beta : float or None
         For ``"f_beta"``: how many times as much recall counts as precision.
     pos_label : label or None
-        For ``"f1"``, ``"f_beta"`` and ``"jaccard"``: the positive class. None: the label 1 or True, where the labels
-        are 0 and 1, -1 and 1, or False and True, as in scikit-learn.
+        For ``"f1"``, ``"f_beta"``, ``"jaccard"`` and ``"precision"``: the positive class. None: the label 1 or True,
+        where the labels are 0 and 1, -1 and 1, or False and True, as in scikit-learn.
+    min_recall : float above 0 and at most 1, or None
+        For ``"precision"``: the least share of the positive rows, by weight, that the tree must find. The search writes
+        no ``checkpoint``.
     cost_matrix : (n_classes, n_classes) array, dict of dicts, or None
         What a row costs, by its true class (first index) and the predicted one (second index), in the order of the
         sorted labels; or ``{true: {predicted: cost}}``, where the diagonal is 0 by default. The tree then minimises the
@@ -174,6 +186,7 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
     criterion: str = "errors"
     beta: float | None = None
     pos_label: Any = None
+    min_recall: float | None = None
     cost_matrix: Any = None
     alpha: float = 0.0
     max_leaf_nodes: int | None = None
@@ -293,7 +306,8 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
     def _check_shared_parameters(self) -> None:
         super()._check_shared_parameters()
         choice(self.criterion, "criterion", CRITERIA)
-        as_ratio(self.criterion, self.beta, self.pos_label)
+        if self._recall:  # which reads the parameters of a quotient
+            require_no_checkpoint(self.checkpoint)
 
     def _check_depth(self) -> None:
         if self.max_depth is not None or self.max_leaf_nodes is not None:
@@ -328,10 +342,15 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
     @property
     def _ratio(self) -> Ratio | None:
         """The quotient of the criterion; None if it is a sum."""
-        return as_ratio(self.criterion, self.beta, self.pos_label)
+        return as_ratio(self.criterion, self.beta, self.pos_label, self.min_recall)
+
+    @property
+    def _recall(self) -> str:
+        """The least recall of a tree, as a number in words; empty for any."""
+        return str(self.min_recall) if self._ratio is not None and self._ratio.recall else ""
 
     def _tests_sets(self, given: ClassRows) -> bool:
-        if tree_constraints(self.constraints)[0] and (
+        if (tree_constraints(self.constraints)[0] or self._recall) and (
             few_levels(self.schema_, columns_counted(given)) or (self.max_depth or 0) <= 1
         ):
             return False  # all sets as columns; the order of levels by their shares does not suffice under limits
@@ -352,6 +371,7 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
         )
         if ratio is None:
             return problem
+        require_exact_sums(problem, ratio)
         positive = positive_code(self.criterion, self.pos_label, given.classes, problem.codes)
         return replace(problem, target=RatioClasses(problem.codes, 2, ratio, positive, permitted))
 
@@ -367,7 +387,8 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
         order = shown_directions(directions_of(self.monotonic_cst, self.schema_), self.schema_, self.classes_)
         constraints = " and ".join(map(repr, tree_constraints(self.constraints)[0]))
         meeting = (MEETING % {"constraints": constraints},) if constraints else ()
-        return (*super()._scope(problem, result), *order, *meeting)
+        finding = (FINDING % {"n_recall": self._recall},) if self._recall else ()
+        return (*super()._scope(problem, result), *order, *meeting, *finding)
 
     @property
     def _limits_tests(self) -> bool:  # type: ignore[override] # a threshold between two values is one number everywhere
@@ -494,13 +515,18 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
     def _fit_text(self) -> str:
         table, ratio = self.model_, self._ratio
         if ratio is not None:
-            return gettext(
-                "%(measure)s %(value)s for class %(label)s, %(errors)s",
-                measure=gettext(ratio.name),
-                value=number(f"{1 - self.result_.objective:.4f}"),
-                label=printable(str(self.classes_[positive_code(self.criterion, self.pos_label, self.classes_)])),
-                errors=super()._fit_text(),
-            )
+            code = positive_code(self.criterion, self.pos_label, self.classes_)
+            told = {
+                "measure": gettext(ratio.name),
+                "value": number(f"{1 - self.result_.objective:.4f}"),
+                "label": printable(str(self.classes_[code])),
+                "errors": super()._fit_text(),
+            }
+            if not ratio.recall:
+                return gettext("%(measure)s %(value)s for class %(label)s, %(errors)s", **told)
+            found = float(table.weight[(table.feature == LEAF) & (table.label == code), code].sum())
+            told["recall"] = number(f"{found / float(table.weight[0, code]):.4f}")
+            return gettext("precision %(value)s, recall %(recall)s for class %(label)s, %(errors)s", **told)
         if self.unavoidable_cost_ is not None and table.loss is not None:
             ends = table.feature == LEAF
             paid, alone = (self.unavoidable_cost_ + float(part) for part in (table.loss[ends].sum(), table.loss[0]))
@@ -535,12 +561,16 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
         limits = self._without_leaves()
         order = gettext(" that keeps the order of classes") if "monotonic_cst" in limits else ""
         meeting = gettext(" that meets the constraints") if "constraints" in limits else ""
-        return f"{super()._trees}{order}{meeting}"
+        recall = self._recall
+        finding = gettext(" with a recall of at least %(share)s", share=number(recall)) if recall else ""
+        return f"{super()._trees}{order}{meeting}{finding}"
 
     def _claim(self) -> str:
         if self.criterion == "balanced_accuracy" and not self.alpha:
             return gettext("no %(trees)s has a greater balanced accuracy", trees=self._trees)
         if self._ratio is not None:
+            if self._recall:
+                return gettext("no %(trees)s is more precise", trees=self._trees)
             measure = gettext(self._ratio.name)
             return gettext("no %(trees)s has a greater %(measure)s", trees=self._trees, measure=measure)
         if self.result_.unit == "errors":

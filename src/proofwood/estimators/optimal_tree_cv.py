@@ -24,6 +24,7 @@ from proofwood.estimators.ratios import RATIOS
 from proofwood.estimators.shared_docs import documented
 from proofwood.estimators.tree_questions import TreeQuestions
 from proofwood.estimators.validation import Validation
+from proofwood.hints import parameter
 
 if TYPE_CHECKING:
     import proofwood
@@ -200,6 +201,12 @@ class OptimalTreeCV(TreeQuestions, FairTrees, ChosenTree, FittedClassifier):
             check_most(most)
         if not self._leaf_limits():
             raise ValueError(f"max_leaf_nodes={self.max_leaf_nodes!r} has no value to try: expected at least one")
+        if self.criterion == "precision":
+            raise ValueError(
+                f"{parameter('criterion', 'precision')} limits the recall on the training rows, and held-out rows have "
+                f"another: choose the size by {parameter('criterion', 'f1')}, or cross-validate an "
+                "OptimalTreeClassifier with a scoring of your own"
+            )
         self._learner(**self._common())._check_shared_parameters()
         return rule
 

@@ -14,23 +14,32 @@ from proofwood.hints import parameter
 from proofwood.language import marked
 from proofwood.model.node_table import IntArray
 from proofwood.printable import shown
+from proofwood.problem.diagram import LARGEST_SUM
 from proofwood.problem.objectives import share_of
 from proofwood.problem.targets.ratios import Ratio, Weights
+from proofwood.problem.tree import TreeProblem
 
-RATIOS = ("f1", "f_beta", "jaccard")
-NAMES = (marked("F1"), marked("Jaccard index"))
+RATIOS = ("f1", "f_beta", "jaccard", "precision")
+NAMES = (marked("F1"), marked("Jaccard index"), marked("precision"))
 """Names of measures, which are translated where they are shown."""
+FINDING = marked("trees with a recall of at least %(n_recall)s")
 MOST_BETA = 1000
 
 
-def as_ratio(criterion: str, beta: float | None, pos_label: Any) -> Ratio | None:
+def as_ratio(criterion: str, beta: float | None, pos_label: Any, min_recall: float | None = None) -> Ratio | None:
     """The quotient that a criterion minimises; None if it is no quotient.
 
     Raises
     ------
     ValueError
-        If ``beta`` is no permitted number, or ``beta`` or ``pos_label`` is given for another criterion.
+        If ``beta`` or ``min_recall`` is no permitted number, or one of them or ``pos_label`` is given for another
+        criterion.
     """
+    if criterion != "precision" and min_recall is not None:
+        raise ValueError(
+            f"{parameter('criterion', criterion)} takes no min_recall: leave it out, or set "
+            f"{parameter('criterion', 'precision')}"
+        )
     if criterion not in RATIOS and pos_label is not None:
         raise ValueError(f"{parameter('criterion', criterion)} knows no positive class: leave out pos_label")
     if criterion != "f_beta":
@@ -39,6 +48,8 @@ def as_ratio(criterion: str, beta: float | None, pos_label: Any) -> Ratio | None
                 f"{parameter('criterion', criterion)} takes no beta: leave it out, or set "
                 f"{parameter('criterion', 'f_beta')}"
             )
+        if criterion == "precision":
+            return Ratio.precision(_least_recall(min_recall))
         return {"f1": Ratio.f(Fraction(1)), "jaccard": Ratio.jaccard()}.get(criterion)
     number = None if beta is None or isinstance(beta, (bool, np.bool_)) else share_of(beta)
     if number is None or not Fraction(1, MOST_BETA) <= number <= MOST_BETA:
@@ -47,6 +58,31 @@ def as_ratio(criterion: str, beta: float | None, pos_label: Any) -> Ratio | None
             f"as precision, from {1 / MOST_BETA:g} to {MOST_BETA:,}, such as 2"
         )
     return Ratio.f(number)
+
+
+def _least_recall(given: float | None) -> Fraction:
+    share = None if given is None or isinstance(given, (bool, np.bool_)) else share_of(given)
+    if share is None or not 0 < share <= 1:
+        raise ValueError(
+            f"{parameter('min_recall', given)}: {parameter('criterion', 'precision')} needs the least share of the "
+            "positive rows that the tree must find, above 0 and at most 1, such as 0.8"
+        )
+    return share
+
+
+def require_no_checkpoint(checkpoint: Any) -> None:
+    """Raise ValueError if a file is named, which the search at a least recall does not write."""
+    if checkpoint is not None:
+        raise ValueError(f"checkpoint does not go with {parameter('criterion', 'precision')}: leave out one of them")
+
+
+def require_exact_sums(problem: TreeProblem, ratio: Ratio) -> None:
+    """Raise ValueError if a limit on recall needs sums of weights that 64 bits do not hold."""
+    if ratio.recall and (problem.rounding is not None or int(problem.weights.sum()) ** 2 >= LARGEST_SUM):
+        raise ValueError(
+            f"{parameter('criterion', 'precision')} needs exact sums of weights, but those of the rows or classes have "
+            "too many digits: round them, for example to three digits, or leave out class_weight"
+        )
 
 
 def ratio_of(criterion: str, limits: Mapping[str, Any]) -> tuple[dict[str, Any], Fraction]:
@@ -114,7 +150,7 @@ def positive_code(criterion: str, pos_label: Any, classes: npt.NDArray[Any], cod
 
 def always_positive(model: Any) -> tuple[str, float]:
     """The positive class of a fitted tree, and what a tree costs that gives it to every row."""
-    ratio = as_ratio(model.criterion, model.beta, model.pos_label)
+    ratio = as_ratio(model.criterion, model.beta, model.pos_label, getattr(model, "min_recall", None))
     assert ratio is not None
     code = positive_code(model.criterion, model.pos_label, model.classes_)
     weight = [Fraction(of_class) for of_class in model.model_.weight[0].tolist()]

@@ -29,7 +29,7 @@ KEPT = (
     "data/",
     *(
         f"estimators/{name}.py"
-        for name in ("fair_trees", "few_leaves", "folds", "input", "monotone", "optimal_diagram")
+        for name in ("fair_trees", "few_leaves", "folds", "input", "monotone", "optimal_diagram", "ratios")
     ),
     "questions/rows.py",
 )

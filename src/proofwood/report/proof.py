@@ -150,7 +150,7 @@ STOPS = (
     marked("interrupt"),
     marked("levels"),
     marked("unconfirmed"),
-    marked("precision"),
+    marked("rounding"),
     marked("size"),
 )
 UNITS = (
@@ -180,6 +180,7 @@ UNITS = (
     marked("exponential deviance + price of leaves"),
     marked("1 - F1"),
     marked("1 - Jaccard index"),
+    marked("1 - precision"),
     marked("share"),
     marked("nodes"),
     marked("depth"),

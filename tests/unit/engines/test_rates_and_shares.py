@@ -366,7 +366,7 @@ def test_a_bound_is_asked_in_a_coarser_unit_where_logarithms_do_not_decide() -> 
     assert found.lower <= units
     assert problem.integer_cost(found.model) < 100 * units
     open_left = bound(problem, below=units)  # no unit that decides is as fine as this
-    assert (open_left.model, open_left.stopped_by) == (None, "precision")
+    assert (open_left.model, open_left.stopped_by) == (None, "rounding")
     assert open_left.lower < units
 
 

@@ -9,11 +9,12 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.metrics import f1_score, fbeta_score, jaccard_score
+from sklearn.metrics import f1_score, fbeta_score, jaccard_score, precision_score, recall_score
 
-from proofwood import OptimalityWarning, OptimalTreeClassifier, load, write_report
+from proofwood import OptimalityWarning, OptimalTreeClassifier, OptimalTreeCV, load, write_report
 from proofwood.problem.targets.ratios import Floor, Ratio, Weights
 from proofwood.report.proof import proof_parts
 from proofwood.result import Status, figure, one_less
@@ -81,6 +82,19 @@ def test_one_is_positive_where_scikit_learn_says_so(rows: Any, labels: Any) -> N
         ({"criterion": "f1", "pos_label": "yes", "min_weight_fraction_leaf": 0.1}, "min_weight_fraction_leaf=0.1"),
         ({"criterion": "f1", "pos_label": "yes", "max_gap": 3}, "max_gap=3 is not a gap"),
         ({"criterion": "f1", "pos_label": "yes", "cost_matrix": [[0, 1], [1, 0]]}, "has no costs"),
+        ({"criterion": "precision", "pos_label": "yes"}, "needs the least share of the positive rows"),
+        ({"criterion": "precision", "pos_label": "yes", "min_recall": 0}, "above 0 and at most 1"),
+        ({"criterion": "precision", "pos_label": "yes", "min_recall": 1.2}, "above 0 and at most 1"),
+        ({"criterion": "precision", "pos_label": "yes", "min_recall": True}, "above 0 and at most 1"),
+        ({"criterion": "precision", "min_recall": 0.8}, "needs the positive class"),
+        ({"criterion": "precision", "pos_label": "yes", "min_recall": 0.8, "beta": 2}, "takes no beta"),
+        ({"criterion": "precision", "pos_label": "yes", "min_recall": 0.8, "alpha": 0.1}, "alpha=0.1"),
+        (
+            {"criterion": "precision", "pos_label": "yes", "min_recall": 0.8, "checkpoint": "file"},
+            "checkpoint does not",
+        ),
+        ({"criterion": "f1", "pos_label": "yes", "min_recall": 0.8}, "takes no min_recall"),
+        ({"min_recall": 0.8}, "takes no min_recall"),
     ],
 )
 def test_what_has_no_meaning_is_refused(rows: Any, given: Any, message: str) -> None:
@@ -187,6 +201,112 @@ def test_importances_count_from_the_quotient(rows: Any) -> None:
     assert tree.feature_importances_.argmin() == 2
 
 
+def precise(recall: float, depth: int = 2, **options: Any) -> OptimalTreeClassifier:
+    """A learner of the class "yes" at a least recall."""
+    given = {"criterion": "precision", "min_recall": recall, "pos_label": "yes", **options}
+    return OptimalTreeClassifier(depth, **given)
+
+
+@pytest.mark.parametrize("recall", [0.3, 0.8, 1])
+def test_precision_at_a_recall_is_that_of_scikit_learn(rows: Any, recall: float) -> None:
+    X, y = rows
+    weights = np.random.default_rng(1).integers(1, 4, y.size)
+    for sample_weight in (None, weights):
+        told = {"pos_label": "yes", "sample_weight": sample_weight}
+        tree = precise(recall).fit(X, y, sample_weight)
+        assert tree.status_ is Status.OPTIMAL
+        here = precision_score(y, tree.predict(X), **told)
+        assert tree.objective_ == pytest.approx(1 - here, abs=1e-15)
+        assert recall_score(y, tree.predict(X), **told) >= recall
+        for beta in (0.1, 0.5, 1, 3):
+            other = OptimalTreeClassifier(2, criterion="f_beta", beta=beta, pos_label="yes").fit(X, y, sample_weight)
+            if recall_score(y, other.predict(X), **told) >= recall:
+                assert here >= precision_score(y, other.predict(X), **told)
+
+
+def test_more_recall_costs_precision_and_depth_gives_some(rows: Any) -> None:
+    costs = [precise(recall).fit(*rows).objective_ for recall in (0.1, 0.3, 0.5, 0.7, 0.9, 1)]
+    assert costs == sorted(costs)
+    assert len(set(costs)) > 3
+    deeper = [precise(0.7, depth).fit(*rows).objective_ for depth in (0, 1, 2, 3)]
+    assert deeper == sorted(deeper, reverse=True)
+    assert deeper[0] == pytest.approx((rows[1] == "no").mean())
+
+
+def test_sets_of_levels_may_tell_the_class(rows: Any) -> None:
+    rng = np.random.default_rng(2)
+    for n_levels in (4, 9):  # all sets as columns, and the sets of one order
+        levels = rng.integers(0, n_levels, 300)
+        y = np.where(np.isin(levels, (0, 3)) ^ (rng.random(300) < 0.1), "yes", "no")
+        table = pd.DataFrame({"level": pd.Categorical([f"l{one}" for one in levels]), "x": rng.normal(size=300)})
+        tree = precise(0.8).fit(table, y)
+        told = tree.predict(table)
+        assert recall_score(y, told, pos_label="yes") >= 0.8
+        here = precision_score(y, told, pos_label="yes")
+        assert tree.lower_bound_ <= 1 - here + 1e-15
+        assert here > precise(0.8).fit(table[["x"]], y).score(table[["x"]], y) / 2
+        assert here > 0.5
+
+
+def test_a_scope_names_the_recall_wherever_the_proof_is_told(rows: Any, tmp_path: Any) -> None:
+    X, y = rows
+    tree = precise(0.8).fit(X, y)
+    first, second = tree.summary().splitlines()[:2]
+    assert re.search(r"precision 0\.\d{4}, recall 0\.\d{4} for class yes, \d+ of 250 training rows wrong", first)
+    assert second.startswith("proved optimal for these tests (trees with a recall of at least 0.8): objective 0.")
+    assert "(1 - precision)" in second
+    assert tree.result_.scope == ("trees with a recall of at least 0.8",)
+    told = proof_parts(tree, tree.objective_)
+    assert told["statement"] == (
+        "No tree of depth at most 2 with a recall of at least 0.8 is more precise for these tests:"
+    )
+    assert told["counted"] == f"precision {one_less(figure(tree.objective_))}"
+    write_report(tree, tmp_path / "r.html", X, y)
+    assert "trees with a recall of at least 0.8" in Page((tmp_path / "r.html").read_text()).text
+    write_report(tree, tmp_path / "d.html", X, y, language="de")
+    assert "Bäume mit einer Trefferquote von mindestens 0,8" in Page((tmp_path / "d.html").read_text()).text
+    tree.save(tmp_path / "model.json")
+    again = load(tmp_path / "model.json")
+    assert again.summary().splitlines()[0] == first
+    assert again.min_recall == 0.8
+    assert again.result_.scope == tree.result_.scope
+
+
+def test_precision_at_a_limit_of_time_and_at_ctrl_c(rows: Any) -> None:
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(1500, 8)), np.where(rng.random(1500) < 0.4, "yes", "no")
+    with pytest.warns(OptimalityWarning, match="time limit"):
+        tree = precise(0.7, 3, time_limit=0.05).fit(X, y)
+    assert tree.status_ is Status.FEASIBLE
+    assert recall_score(y, tree.predict(X), pos_label="yes") >= 0.7
+    assert tree.objective_ == pytest.approx(1 - precision_score(y, tree.predict(X), pos_label="yes"))
+    events: list[Any] = []
+
+    def stop(event: Any) -> None:
+        events.append(event)
+        if len(events) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.warns(OptimalityWarning, match="interrupted"):
+        tree = precise(0.7, callback=stop).fit(*rows)
+    assert tree.lower_bound_ <= precise(0.7).fit(*rows).objective_ <= tree.objective_ == events[-1].objective
+
+
+def test_a_gap_of_precision_is_permitted(rows: Any) -> None:
+    best, tree = precise(0.7, 3).fit(*rows), precise(0.7, 3, max_gap=0.3).fit(*rows)
+    assert tree.gap_ <= 0.3
+    assert tree.lower_bound_ <= best.objective_ <= tree.objective_
+
+
+def test_precision_needs_exact_sums_and_a_size_that_is_given(rows: Any) -> None:
+    X, y = rows
+    with pytest.raises(ValueError, match="criterion='precision' needs exact sums of weights"):
+        precise(0.8).fit(X, y, np.random.default_rng(0).random(y.size))
+    assert precise(0.8).fit(X, y, np.full(y.size, 0.125)).status_ is Status.OPTIMAL
+    with pytest.raises(ValueError, match="limits the recall on the training rows"):
+        OptimalTreeCV(criterion="precision", pos_label="yes").fit(X, y)
+
+
 def test_a_bound_is_that_of_the_corner_that_costs_least() -> None:
     every, ratio = Weights(Fraction(10), Fraction(30)), Ratio.f(Fraction(1))
     assert ratio.least([], every) == 0
@@ -242,6 +362,12 @@ def test_the_command_line_has_it(rows: Any, tmp_path: Any) -> None:
     assert "no tree of depth at most 2 has a greater F1" in told
     assert "1 - F1 if always yes" in told
     assert "F2 0." in worked(*common, "--criterion", "f_beta", "--beta", "2", "--pos-label", "yes")
+    precise = (*common, "--criterion", "precision", "--pos-label", "yes")
+    told = worked(*precise, "--min-recall", 0.8)
+    assert "no tree of depth at most 2 with a recall of at least 0.8 is more precise" in told
+    assert "--criterion precision needs the least share" in failed(*precise)
+    assert "--min-recall 0.8 cannot be combined with --cv" in failed(*precise, "--min-recall", 0.8, "--cv", 2)
+    assert "limits the recall on the training rows" in failed(*precise, "--cv", 2)
     message = failed(*common, "--criterion", "f1")
     assert "--criterion f1 needs the positive class: pass --pos-label no or --pos-label yes" in message
     assert "did you mean 'yes'" in failed(*common, "--criterion", "f1", "--pos-label", "yse").lower()

@@ -96,11 +96,14 @@ TREE = LearnerOptions(
         Option(
             "criterion",
             str,
-            "What to minimise: errors, log_loss or gini; or to maximise: balanced_accuracy, f1, f_beta or jaccard.",
-            values=("errors", "balanced_accuracy", "log_loss", "gini", "f1", "f_beta", "jaccard"),
+            "Minimise errors, log_loss or gini, or maximise balanced_accuracy, f1, f_beta, jaccard or precision.",
+            values=("errors", "balanced_accuracy", "log_loss", "gini", "f1", "f_beta", "jaccard", "precision"),
         ),
         Option("beta", float, "For f_beta: how many times as much recall counts as precision."),
-        Option("pos_label", str, "For f1, f_beta and jaccard: the positive class.", "LABEL", needs_table=True),
+        Option("min_recall", float, "For precision: the least share of the positive rows that are found."),
+        Option(
+            "pos_label", str, "For f1, f_beta, jaccard and precision: the positive class.", "LABEL", needs_table=True
+        ),
         Option(
             "costs",
             str,

@@ -12,9 +12,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from proofwood.engines.interrupts import ENDED, cause_of, ended_by, ends_all, finished
+from proofwood.engines.interrupts import ENDED, STOPPED_BY, cause_of, ended_by, ends_all, finished
 from proofwood.engines.run import Clock, Run
-from proofwood.engines.trees.solve import solve
+from proofwood.engines.trees.fair import (
+    HALVINGS,
+    MOST_SEARCHES,
+    SETTLED,
+    Aim,
+    PricedTrees,
+    Prices,
+    Values,
+    highest,
+)
+from proofwood.engines.trees.solve import DEFAULT_OPTIONS, solve
 from proofwood.model.evaluate import apply
 from proofwood.model.node_table import LEAF, FloatArray, NodeTable
 from proofwood.model.reshape import prune
@@ -28,6 +38,12 @@ from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, Result,
 
 SHALLOW = 2
 """Trees of this depth are found in moments: the quotient of the best one prices the first search of deeper trees."""
+RISING = (Fraction(1, 16), Fraction(1, 8), Fraction(1, 4), Fraction(1, 2), Fraction(1))
+"""Shares of the gap between bound and best cost that are proved, one after the other: a low cost is proved sooner."""
+NEAR = 1000
+"""A bound is near the best cost if the gap is below one part in so many: then that cost is tried at once."""
+FINEST = 10**6
+"""The largest denominator of costs in between, and of prices."""
 SURELY = 1 - Fraction(1, 2**51)
 """A product of two float64 numbers is at least this share of the exact one."""
 
@@ -80,7 +96,9 @@ def solve_ratio(
     ----------
     .. [1] Dinkelbach (1967), On Nonlinear Fractional Programming, Management Science 13.
     """
-    return _RatioRun(problem, Clock(limits), progress, checkpoint).result()
+    assert isinstance(problem.target, RatioClasses)
+    run = _PrecisionRun if problem.target.ratio.recall else _RatioRun
+    return run(problem, Clock(limits), progress, checkpoint).result()
 
 
 class _RatioRun(Run):
@@ -250,12 +268,188 @@ class _RatioRun(Run):
         return Result(model, objective, self.ratio.unit, bound, status, stats, self.whole_trace(objective, bound))
 
     def _with_losses(self, table: NodeTable) -> NodeTable:
-        """The tree with the loss of each node, such that those of its leaves add up to what it costs."""
+        """The tree with the loss of each node, such that those of its leaves add up to what it costs.
+
+        A node pays as a leaf of its cheaper class. With a least recall, a leaf may have the class that pays more, and a
+        node then pays at least what its leaves do.
+        """
         prices = self.ratio.prices(self.cost)
         at_nodes = self.target.at_nodes(apply(table, self.problem.X), table.n_nodes, self.weights)
+        called = (table.label == self.target.positive).astype(int).tolist()  # a missed row pays the first price
+        paid = [prices[yes] * at[yes] for yes, at in zip(called, at_nodes, strict=True)]
         for node in reversed(list(table.splits())):
-            low, high = at_nodes[table.low[node]], at_nodes[table.high[node]]
-            at_nodes[node] = Weights(low.positive + high.positive, low.negative + high.negative)
+            low, high = table.low[node], table.high[node]
+            at_nodes[node] = Weights(*(sum(both) for both in zip(at_nodes[low], at_nodes[high], strict=True)))
+            alone = min(price * of for price, of in zip(prices, at_nodes[node], strict=True))
+            paid[node] = max(alone, paid[low] + paid[high])
         whole = self.ratio.hit * self.every.positive
-        losses = [min(price * of for price, of in zip(prices, at, strict=True)) / whole for at in at_nodes]
-        return table.changed(loss=np.array([float(loss) for loss in losses]))
+        return table.changed(loss=np.array([float(loss / whole) for loss in paid]))
+
+
+class _PrecisionRun(_RatioRun):
+    """Trees that find a least share of the positive rows: the limit on what they miss has a price, too.
+
+    Of a tree, the missed positive rows are its cost at a price of 1, and the rows that it falsely calls positive are
+    its sum. With the quotient ``c``, it costs less if and only if ``c * missed + (1 - c) * called`` is below
+    ``c * positives``.
+    """
+
+    def __init__(
+        self, problem: TreeProblem, clock: Clock, progress: Progress | None, checkpoint: SearchFile | None
+    ) -> None:
+        super().__init__(problem, clock, progress, checkpoint)
+        is_positive = self.target.codes == self.target.positive
+        weights = np.where(is_positive, problem.weights, 0)
+        self.called = np.where(is_positive, 0, problem.weights)
+        self.positives = int(weights.sum())
+        self.most = math.floor(self.ratio.missed_at_most(self.every) / problem.cost.unit)
+        self.missing = replace(
+            problem,
+            target=Classes(self.target.codes, self.target.n_classes),
+            weights=weights,
+            cost=TreeCost(total=self.positives, unit=Fraction(1), error_price=1, leaf_price=0),
+            max_gap=0,
+        )
+        self.trees = self._trees_of(min(SHALLOW, problem.depth))
+
+    def _trees_of(self, depth: int, known: dict[Values, NodeTable] | None = None) -> PricedTrees:
+        trees = PricedTrees(
+            replace(self.missing, max_depth=depth),
+            self.target.positive,
+            self.called[np.newaxis],
+            DEFAULT_OPTIONS,
+            self.clock,
+            dict(known or {}),
+        )
+        trees.helps = self._is_better
+        return trees
+
+    def _cost_of(self, values: Values) -> Fraction:
+        """The quotient, of a tree that is within the limit."""
+        called = values.sums[0]
+        return Fraction(called, self.positives - values.cost + called)
+
+    def _is_better(self, values: Values) -> bool:
+        return values.cost <= self.most and self._cost_of(values) < self.cost
+
+    def _search(self) -> None:
+        """Trees that prices find at the best cost; then all trees below costs that rise to it."""
+        self.changed()
+        while self._is_open() and self._below(self.cost):
+            pass
+        if self.trees.problem.depth < self.problem.depth:
+            self.trees = self._trees_of(self.problem.depth, self.trees.known)
+        improved = True
+        while improved:
+            while self._is_open() and self._below(self.cost):
+                pass
+            improved = self._is_open() and self._rise()
+
+    def _is_open(self) -> bool:
+        return self.stopped_by is None and self.cost - self.lower > self.target.permitted
+
+    def _rise(self) -> bool:
+        """Prove costs between the bound and the best cost, one after the other; whether a better tree was found."""
+        lower, gap = self.lower, self.cost - self.lower
+        for share in RISING if gap * NEAR > self.cost else RISING[-1:]:
+            cost = self.cost if share == 1 else (lower + share * gap).limit_denominator(FINEST)
+            if self._below(cost, listed=True):
+                return True
+            if not self._is_open() or self.lower < cost:
+                return False
+        return False
+
+    def _below(self, cost: Fraction, *, listed: bool = False) -> bool:
+        """Look for a tree that costs less than ``cost``, at most that of the best one; whether a better one was found.
+
+        Parameters
+        ----------
+        cost : Fraction
+        listed : where prices leave a gap, look at all trees within it
+        """
+        before = self.cost
+        floor, price = self._raise_price(cost, self.most)
+        if listed and self.stopped_by is None and self.cost == before and floor.least < self._due(cost):
+            floor = floor._replace(least=self._look_at_all(floor, price))
+            self._prove_floor(floor)
+            for half in range(1, HALVINGS + 1):  # where no list can be made: other trees at other limits
+                if self.stopped_by is not None or self.cost < before or floor.least >= self._due(cost):
+                    break
+                self._raise_price(cost, self.most >> half)
+        return self.cost < before
+
+    def _due(self, cost: Fraction) -> int:
+        return cost.numerator * self.positives
+
+    def _raise_price(self, cost: Fraction, most: int) -> tuple[Floor, Fraction]:
+        """Search at prices of what is missed beyond ``most``; the floor of other trees, and the price it was found at.
+
+        The floor is in integer weights. This ends where it proves that no tree costs less, or a better tree than the
+        best one is found, or the known trees promise no higher floor.
+        """
+        trees, right, wrong = self.trees, cost.numerator, cost.denominator - cost.numerator
+        least, price, n_known, n_searches = Fraction(0), Fraction(0), 0, 0
+        while self.stopped_by is None and n_searches < MOST_SEARCHES and len(trees.known) > n_known:
+            n_known = len(trees.known)
+            known = np.array([(values.cost, values.sums[0]) for values in trees.known], dtype=np.float64)
+            found = highest(known @ [float(right), float(wrong)], known[:, :1] - most)
+            if found is None or found[1] <= float(least) * (1 + SETTLED) + SETTLED:
+                break
+            tried = Fraction(found[0][0]).limit_denominator(FINEST)
+            bound = trees.search(Prices(right + tried, (Fraction(wrong),))) - tried * most
+            n_searches += 1
+            self.counters["searches"] += 1
+            if bound > least:
+                least, price = bound, tried
+            self._note_stop()
+            floor = Floor(Fraction(right), Fraction(wrong), least)
+            if most == self.most:
+                self._prove_floor(floor)
+            if self._consider_known() or least >= self._due(cost):
+                break
+        return Floor(Fraction(right), Fraction(wrong), least), price
+
+    def _look_at_all(self, floor: Floor, price: Fraction) -> Fraction:
+        """Look at all trees that are below what is due, and within the limit; a bound on the sum of all of them."""
+        amounts, base, per_leaf = self.trees.cost_form()
+        right, wrong, due = int(floor.positive), int(floor.negative), int(floor.positive) * self.positives
+        goals = right * amounts + wrong * self.called
+        aim = Aim(
+            goals[np.newaxis],
+            amounts[np.newaxis],
+            [right * base, base],
+            [right * per_leaf, per_leaf],
+            [self.most],
+            Fraction(1),
+            price * self.most,
+        )
+        prices = Prices(right + price, (Fraction(wrong),))
+        before = self.trees.n_listed
+        complete = self.trees.close(prices, aim, due, math.ceil(floor.least))
+        self.add({"listed": self.trees.n_listed - before})
+        self._note_stop()
+        within = (values for values in self.trees.known if values.cost <= self.most)
+        best = min(right * values.cost + wrong * values.sums[0] for values in within)
+        self._consider_known()
+        return Fraction(min(due, best)) if complete else floor.least
+
+    def _note_stop(self) -> None:
+        if self.trees.stopped:
+            self.stopped_by = STOPPED_BY[self.trees.stopped]
+
+    def _consider_known(self) -> bool:
+        """Keep the best known tree; whether it costs less than the best one so far."""
+        better = [values for values in self.trees.known if self._is_better(values)]
+        if better:
+            chosen = min(better, key=self._cost_of)
+            self.best, self.cost = prune(self.trees.known[chosen]), self._cost_of(chosen)
+            self.changed()
+        return bool(better)
+
+    def _prove_floor(self, floor: Floor) -> None:
+        """Take a floor in integer weights, if it is one of all trees."""
+        if self.trees.problem.depth == self.problem.depth:
+            floor = floor._replace(least=floor.least * self.problem.cost.unit)
+            others = [one for one in self.floors if one[:2] != floor[:2] or one.least > floor.least]
+            self.floors = [*others, floor]
+            self._prove(self.floors)

@@ -70,7 +70,7 @@ class TreeBound:
     ----------
     lower : lower bound on the integer cost of all permitted trees, at most the given cost
     model : the best tree found below the given cost; None if none exists or the time was up
-    stopped_by : None if the answer is final, else "time_limit", "interrupt" or "precision"
+    stopped_by : None if the answer is final, else "time_limit", "interrupt" or "rounding"
     """
 
     lower: int
@@ -302,7 +302,7 @@ def bound(
     """Decide whether a tree costs less than the integer ``below``. If none does, this is quicker than :func:`solve`.
 
     Where the native search refuses the unit of rounded costs, coarser ones are tried, as by :func:`solve`: they round
-    every tree down, so that their bound holds. If they do not tell the best tree from ``below``, "precision" ended it.
+    every tree down, so that their bound holds. If they do not tell the best tree from ``below``, "rounding" ended it.
     """
     began = time.monotonic()
     settings = settings_of(problem, options, limits) | {"canonical": False, "bound_only": True, "start_upper": below}
@@ -320,7 +320,7 @@ def bound(
         lower = min(below, told.lower << by)
         if told.model is not None and problem.integer_cost(told.model) < below:
             return TreeBound(min(lower, problem.integer_cost(told.model)), told.model, told.stopped_by)
-        return TreeBound(lower, None, told.stopped_by or (None if lower == below else "precision"))
+        return TreeBound(lower, None, told.stopped_by or (None if lower == below else "rounding"))
     stopped_by = STOPPED_BY[found["stopped"]]
     if not found.get("has_tree"):
         return TreeBound(min(below, found.get("lower", 0)), None, stopped_by)

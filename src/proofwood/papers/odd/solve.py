@@ -148,7 +148,7 @@ def improve(run: DiagramRun, *, solver: str, seconds: float | None, options: ODD
     -------
     str or None
         None if the solver finished and claims that no diagram is better. Else what stopped it: "time_limit";
-        "memory_limit"; "interrupt"; "size" if a program would have too many entries; "precision" if the solver
+        "memory_limit"; "interrupt"; "size" if a program would have too many entries; "rounding" if the solver
         finished, but its bound and the best diagram are closer than its tolerance, or its best solution could not be
         reproduced in floating point.
 
@@ -344,4 +344,4 @@ class _Stages:
         run.prove(min(bound, self._unseen(most)), by=self.name)
         if bound >= run.upper:
             return None
-        return "time_limit" if answer.kind == "limit" else "precision"
+        return "time_limit" if answer.kind == "limit" else "rounding"

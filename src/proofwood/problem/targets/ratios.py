@@ -1,4 +1,4 @@
-"""Two classes, one of them positive, and a quotient of counts as what a tree costs: 1 - F, or 1 - the Jaccard index.
+"""Two classes, one of them positive, and a quotient of counts as what a tree costs, such as 1 - F or 1 - precision.
 
 The theory is in docs/theory/optimal-trees.md, section "Quotients of counts"; why so: decisions/0100-questions.
 """
@@ -57,12 +57,14 @@ class Ratio:
     Parameters
     ----------
     name : of the measure; a tree costs 1 less the measure
-    missed, hit : positive
+    missed, hit : ``hit`` is positive, and ``missed`` is unless ``recall`` is
+    recall : share of the positive rows that a tree must find, below which it has no cost; 0 for any
     """
 
     name: str
     missed: Fraction
     hit: Fraction
+    recall: Fraction = Fraction(0)
 
     @classmethod
     def f(cls, beta: Fraction) -> Ratio:
@@ -74,6 +76,15 @@ class Ratio:
     def jaccard(cls) -> Ratio:
         """The Jaccard index."""
         return cls("Jaccard index", Fraction(1), Fraction(1))
+
+    @classmethod
+    def precision(cls, recall: Fraction) -> Ratio:
+        """The precision of trees that find at least this share of the positive rows, above 0."""
+        return cls("precision", Fraction(0), Fraction(1), recall)
+
+    def missed_at_most(self, every: Weights) -> Fraction:
+        """The weight of positive rows that a tree may miss."""
+        return (1 - self.recall) * every.positive
 
     @property
     def unit(self) -> str:
@@ -105,7 +116,7 @@ class Ratio:
             *floors,
             Floor(Fraction(1), Fraction(0), Fraction(0)),
             Floor(Fraction(0), Fraction(1), Fraction(0)),
-            Floor(Fraction(-1), Fraction(0), -every.positive),
+            Floor(Fraction(-1), Fraction(0), -self.missed_at_most(every)),
             Floor(Fraction(0), Fraction(-1), -every.negative),
         ]
         return min(self.cost(corner, every) for corner in _corners(edges))
@@ -145,7 +156,8 @@ class RatioClasses(Classes):
     def recorded(self) -> dict[str, Any]:
         """See the base class."""
         price = f"{self.ratio.missed}/{self.ratio.hit}"
-        return {**super().recorded, "ratio": f"{self.ratio.name} {price} of {self.positive}"}
+        recall = {"recall": str(self.ratio.recall)} if self.ratio.recall else {}
+        return {**super().recorded, "ratio": f"{self.ratio.name} {price} of {self.positive}", **recall}
 
     def at_nodes(self, leaf: IntArray, n_nodes: int, weights: IntegerWeights) -> list[Weights]:
         """The exact weights of the rows at each leaf; none at splits.
