@@ -44,11 +44,11 @@ def test_cases_of_every_target_hold() -> None:
     ("part", "seen"),
     [
         (asked, ("flip optimal", "carry feasible", "population")),
-        (conditions, ("order optimal", "EqualOpportunity optimal", "fairest optimal", "f1 optimal")),
+        (conditions, ("order optimal", "EqualOpportunity optimal", "fairest optimal", "precision optimal")),
         (in_parts, ("optimal, at once",)),
         (known_bounds, ("perfect optimal",)),
         (near_sets, ("exact", "trees")),
-        (refits, ("max_depth monotonic_cst", "beta criterion max_depth pos_label")),
+        (refits, ("criterion max_depth min_recall pos_label", "beta criterion max_depth pos_label")),
         (sizes, ("any depth optimal", "few leaves optimal", "leaves optimal")),
     ],
 )
