@@ -39,6 +39,11 @@ def model_hints(table: NodeTable, labels: Sequence[Any], parameters: Mapping[str
     if "class_weight" not in parameters:
         by_parameter = gettext("sample_weight can give rows of rare classes more weight")
     ways = (by_parameter, gettext("--class-weight balanced gives all classes the same weight"))
+    if parameters.get("criterion") == "precision":  # no weights of classes change which tree is most precise
+        ways = (
+            gettext("a smaller min_recall permits a tree that predicts it less often"),
+            gettext("a smaller --min-recall permits a tree that predicts it less often"),
+        )
     least = parameters.get("min_samples_leaf", 1)
     if is_integer(least) and 2 * least > rows:
         why = gettext("allows no test of %(n)s rows, as each of two leaves needs so many", n=number(f"{rows:,}"))

@@ -86,10 +86,10 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
     of text is tested by sets of its levels; missing values count as one more level. Every set is a candidate at every
     node for up to 12 levels, and at the last two tests of a path for up to 64. In all other cases the levels are sorted
     by their class shares, and only the cuts of this order are candidates. The same holds for more than 10 classes, and
-    for more than 5 levels if leaves have a minimum, or if a tree of depth 1 has limits on rates. ``result_.scope`` and
-    :meth:`summary` name the columns that were tested in this way. The search is branch and bound with dynamic
-    programming [1]_. It may be stopped at any time and then returns the best tree found, with a lower bound on the
-    objective of all trees.
+    for more than 5 levels if leaves have a minimum, or if a tree of depth 1 has limits on rates or recall.
+    ``result_.scope`` and :meth:`summary` name the columns that were tested in this way. The search is branch and bound
+    with dynamic programming [1]_. It may be stopped at any time and then returns the best tree found, with a lower
+    bound on the objective of all trees.
 
     Parameters
     ----------
@@ -144,7 +144,8 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
     max_gap : int or float, default 0
         The search may stop with a tree that is at most this far from the optimum: an int is a number of errors, a float
         in [0, 1) a share of the total weight; with costs, log loss and Gini only a share, of what a single leaf costs.
-        With 0 the search goes on until the optimum is proved. With F measure and Jaccard index a difference of these.
+        With 0 the search goes on until the optimum is proved. With F measure, Jaccard index and precision a difference
+        of these.
     categorical_features, drop, missing_values, written_as, bands : as in every learner
     threshold_rule, unseen, class_weight, time_limit, memory_limit, n_jobs : as in every learner
         A completed search with ``max_gap=0`` gives the same tree for any ``n_jobs``.
@@ -347,7 +348,8 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
     @property
     def _recall(self) -> str:
         """The least recall of a tree, as a number in words; empty for any."""
-        return str(self.min_recall) if self._ratio is not None and self._ratio.recall else ""
+        recall = Fraction(0) if self._ratio is None else self._ratio.recall
+        return repr(float(recall)).removesuffix(".0") if recall else ""
 
     def _tests_sets(self, given: ClassRows) -> bool:
         if (tree_constraints(self.constraints)[0] or self._recall) and (
@@ -434,7 +436,8 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
 
     def _parameters_to_save(self) -> dict[str, Any]:
         constraints = {"constraints": constraints_in_plain(self.constraints)}
-        return {**super()._parameters_to_save(), **plain_directions(self.monotonic_cst), **constraints}
+        recall = {"min_recall": float(self._recall)} if self._recall else {}
+        return {**super()._parameters_to_save(), **plain_directions(self.monotonic_cst), **constraints, **recall}
 
     @classmethod
     def _parameters_from(cls, saved: Mapping[str, Any]) -> dict[str, Any]:

@@ -151,6 +151,7 @@ STOPS = (
     marked("levels"),
     marked("unconfirmed"),
     marked("rounding"),
+    marked("prices"),
     marked("size"),
 )
 UNITS = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
@@ -239,7 +240,9 @@ def test_sets_of_levels_may_tell_the_class(rows: Any) -> None:
         levels = rng.integers(0, n_levels, 300)
         y = np.where(np.isin(levels, (0, 3)) ^ (rng.random(300) < 0.1), "yes", "no")
         table = pd.DataFrame({"level": pd.Categorical([f"l{one}" for one in levels]), "x": rng.normal(size=300)})
-        tree = precise(0.8).fit(table, y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore" if n_levels > 5 else "error", OptimalityWarning)
+            tree = precise(0.8).fit(table, y)
         told = tree.predict(table)
         assert recall_score(y, told, pos_label="yes") >= 0.8
         here = precision_score(y, told, pos_label="yes")
@@ -270,6 +273,69 @@ def test_a_scope_names_the_recall_wherever_the_proof_is_told(rows: Any, tmp_path
     assert again.summary().splitlines()[0] == first
     assert again.min_recall == 0.8
     assert again.result_.scope == tree.result_.scope
+
+
+@pytest.mark.parametrize("recall", [np.float32(0.8), np.float32(0.7), Fraction(4, 5), 1, 1e-9])
+def test_the_recall_that_is_told_is_the_one_that_was_searched(rows: Any, tmp_path: Any, recall: Any) -> None:
+    X = np.arange(6.0)[:, None]
+    y = ["yes", "yes", "yes", "yes", "no", "yes"]
+    tree = precise(recall, 1).fit(X, y)
+    (scope,) = tree.result_.scope
+    told = Fraction(scope.removeprefix("trees with a recall of at least "))
+    assert abs(told - Fraction(float(recall))) < Fraction(1, 10**15)
+    found = Fraction(int((tree.predict(X) == "yes")[[0, 1, 2, 3, 5]].sum()), 5)
+    assert found >= told
+    assert (tree.objective_ == 0) == (told <= Fraction(4, 5))
+    tree.save(tmp_path / "model.json")
+    again = load(tmp_path / "model.json")
+    assert again.summary().splitlines()[0] == tree.summary().splitlines()[0]
+    assert again.min_recall == float(recall)
+
+
+def test_small_costs_are_proved_although_few_digits_do_not_tell_them() -> None:
+    X, y = np.array([[4.0], [0], [1], [1], [1], [4]]), [1, 1, 0, 0, 0, 0]
+    tree = precise(0.7, 1, pos_label=1, class_weight={0: 1, 1: 2000000}).fit(X, y)
+    assert tree.status_ is Status.OPTIMAL
+    tree = precise(0.7, 1, pos_label=1).fit([[0], [0], [4], [2], [3], [3]], [1, 0, 0, 0, 0, 1], [2e6, 1, 1, 1, 1, 3e6])
+    assert tree.status_ is Status.OPTIMAL
+
+
+def test_importances_of_precise_trees_count_from_every_row_as_positive(rows: Any) -> None:
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = rng.integers(0, 6, (60, 3)).astype(float)
+        y = np.where((X[:, 0] > 2) ^ (rng.random(60) < 0.2), "yes", "no")
+        tree = precise(0.8, 1).fit(X, y)
+        assert tree.feature_importances_.tolist() == np.eye(3)[tree.model_.feature[0]].tolist()
+    importances = precise(0.7).fit(*rows).feature_importances_
+    assert importances.sum() == pytest.approx(1)
+    assert importances.min() >= 0
+
+
+def test_a_gap_of_prices_is_told(tmp_path: Any) -> None:
+    rng = np.random.default_rng(4)
+    levels = rng.integers(0, 9, 400)
+    table = pd.DataFrame({"level": [f"l{one}" for one in levels], "x": rng.integers(0, 9, 400)})
+    y = np.where(rng.random(400) < 0.2 + 0.07 * levels, "yes", "no")
+    with pytest.warns(OptimalityWarning, match="with a gap between prices and lists of trees.*min_samples_level"):
+        tree = precise(0.7).fit(table, y)
+    assert (tree.status_, tree.result_.stats.stopped_by) == (Status.FEASIBLE, "prices")
+    assert tree.summary().splitlines()[1].startswith("not proved, ended after ")
+    table.assign(t=y).to_csv(tmp_path / "t.csv", index=False)
+    told = worked(
+        *("fit", tmp_path / "t.csv", "--target", "t", "--criterion", "precision", "--min-recall", 0.7),
+        *("--pos-label", "yes", "--max-depth", 2),
+    )
+    assert "feasible: not proved optimal: prices leave a gap that no list of trees closes" in told
+
+
+def test_weights_of_classes_are_not_advised_where_they_change_nothing(rows: Any) -> None:
+    X, y = rows
+    trees = [precise(0.7, class_weight=weight).fit(X, y) for weight in (None, "balanced")]
+    assert np.array_equal(*(tree.predict(X) for tree in trees))
+    (note,) = precise(1, 0).fit(X, y).notes()
+    assert "always predicts 'yes'" in str(note)
+    assert str(note).endswith("a smaller min_recall permits a tree that predicts it less often")
 
 
 def test_precision_at_a_limit_of_time_and_at_ctrl_c(rows: Any) -> None:

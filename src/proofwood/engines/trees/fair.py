@@ -34,6 +34,8 @@ from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, Result,
 
 HALVINGS = 8
 """How often :func:`least_sum` halves what a tree may cost more than the cheapest one, where prices leave a gap."""
+GAP_OF_PRICES = "prices"
+"""``stopped_by`` of a search that leaves a gap between prices and all trees, which it could not list."""
 MOST_SEARCHES = 60
 """The most searches of one question, or of one limit of it."""
 MOST_DIGITS = 10**6
@@ -312,8 +314,8 @@ def solve_fair(
     Returns
     -------
     Result
-        "optimal" only if the bound of the prices meets the cost of the tree; "feasible" without a ``stopped_by`` if
-        they leave a gap.
+        "optimal" only if the bound of the prices meets the cost of the tree; "feasible", stopped by "prices", if they
+        leave a gap.
 
     References
     ----------
@@ -418,7 +420,7 @@ class _Fewest:
         stats = Stats(
             seconds=final.seconds,
             engine="search by prices",
-            stopped_by=ended_by(stop or STOPPED_BY[self.stopped], complete=complete),
+            stopped_by=ended_by(stop or STOPPED_BY[self.stopped] or GAP_OF_PRICES, complete=complete),
             counters={"searches": self.trees.n_searches, "listed": self.trees.n_listed},
         )
         return Result(model, objective, problem.cost.name, bound_, status, stats, ended(self.trace, final))

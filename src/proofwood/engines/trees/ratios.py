@@ -15,6 +15,7 @@ import numpy as np
 from proofwood.engines.interrupts import ENDED, STOPPED_BY, cause_of, ended_by, ends_all, finished
 from proofwood.engines.run import Clock, Run
 from proofwood.engines.trees.fair import (
+    GAP_OF_PRICES,
     HALVINGS,
     MOST_SEARCHES,
     SETTLED,
@@ -103,6 +104,9 @@ def solve_ratio(
 
 class _RatioRun(Run):
     """The best tree so far, its cost, and the floors that hold for all trees."""
+
+    gap_left: str | None = None
+    """Why a search that nothing stopped may leave a gap."""
 
     def __init__(
         self, problem: TreeProblem, clock: Clock, progress: Progress | None, checkpoint: SearchFile | None
@@ -262,7 +266,7 @@ class _RatioRun(Run):
         stats = Stats(
             seconds=self.clock.seconds,
             engine="search by quotients",
-            stopped_by=ended_by(stop or self.stopped_by, complete=status is not Status.FEASIBLE),
+            stopped_by=ended_by(stop or self.stopped_by or self.gap_left, complete=status is not Status.FEASIBLE),
             counters=dict(self.counters),
         )
         return Result(model, objective, self.ratio.unit, bound, status, stats, self.whole_trace(objective, bound))
@@ -271,7 +275,7 @@ class _RatioRun(Run):
         """The tree with the loss of each node, such that those of its leaves add up to what it costs.
 
         A node pays as a leaf of its cheaper class. With a least recall, a leaf may have the class that pays more, and a
-        node then pays at least what its leaves do.
+        node then pays at least what its leaves do; a root that finds no positive row is no tree.
         """
         prices = self.ratio.prices(self.cost)
         at_nodes = self.target.at_nodes(apply(table, self.problem.X), table.n_nodes, self.weights)
@@ -280,8 +284,9 @@ class _RatioRun(Run):
         for node in reversed(list(table.splits())):
             low, high = table.low[node], table.high[node]
             at_nodes[node] = Weights(*(sum(both) for both in zip(at_nodes[low], at_nodes[high], strict=True)))
-            alone = min(price * of for price, of in zip(prices, at_nodes[node], strict=True))
-            paid[node] = max(alone, paid[low] + paid[high])
+            alone = [price * of for price, of in zip(prices, at_nodes[node], strict=True)]
+            least = alone[1] if self.ratio.recall and node == 0 else min(alone)
+            paid[node] = max(least, paid[low] + paid[high])
         whole = self.ratio.hit * self.every.positive
         return table.changed(loss=np.array([float(loss / whole) for loss in paid]))
 
@@ -293,6 +298,8 @@ class _PrecisionRun(_RatioRun):
     its sum. With the quotient ``c``, it costs less if and only if ``c * missed + (1 - c) * called`` is below
     ``c * positives``.
     """
+
+    gap_left = GAP_OF_PRICES
 
     def __init__(
         self, problem: TreeProblem, clock: Clock, progress: Progress | None, checkpoint: SearchFile | None
@@ -352,7 +359,9 @@ class _PrecisionRun(_RatioRun):
         """Prove costs between the bound and the best cost, one after the other; whether a better tree was found."""
         lower, gap = self.lower, self.cost - self.lower
         for share in RISING if gap * NEAR > self.cost else RISING[-1:]:
-            cost = self.cost if share == 1 else (lower + share * gap).limit_denominator(FINEST)
+            cost = (lower + share * gap).limit_denominator(FINEST)
+            if share == 1 or not lower < cost < self.cost:  # few digits may be too few for small costs
+                cost = self.cost
             if self._below(cost, listed=True):
                 return True
             if not self._is_open() or self.lower < cost:
