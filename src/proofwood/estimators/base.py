@@ -441,6 +441,7 @@ class ProvedLearner(FittedModel, Generic[Rows]):
         self.gap_ = result.gap
         self.status_ = result.status
         self.trace_ = result.trace
+        self._keep_parameters()
 
     def _check_shared_parameters(self) -> None:
         check_shared(
@@ -471,7 +472,7 @@ class ProvedLearner(FittedModel, Generic[Rows]):
         ValueError
             If ``y`` or ``X`` does not fit the model, such as a label that was not seen in training.
         """
-        return self._recount(X, y, sample_weight)
+        return self._as_fitted()._recount(X, y, sample_weight)
 
     def _recount(
         self, X: Any, y: Any, sample_weight: npt.ArrayLike | None, constrain: Callable[[Any, Rows], Any] | None = None

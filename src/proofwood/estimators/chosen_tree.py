@@ -267,6 +267,7 @@ class ChosenTree(FittedModel):
         for name, value in vars(learner).items():
             if name not in given:
                 setattr(self, name, value)
+        self._keep_parameters()
         self.best_estimator_ = learner
         self.best_params_ = dict(tried.candidates[choice.chosen].params)
         self.best_index_, self.top_index_ = choice.chosen, choice.top

@@ -208,7 +208,7 @@ class FairTrees:
         import proofwood  # start-up time; by its public name, since questions depend on estimators
 
         return proofwood.Fairest.of(
-            cast("proofwood.OptimalTreeClassifier", getattr(self, "best_estimator_", self)),
+            cast("proofwood.OptimalTreeClassifier", getattr(self, "best_estimator_", self))._as_fitted(),
             constraint,
             X,
             y,

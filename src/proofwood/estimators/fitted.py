@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Mapping
+from copy import copy
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 
 NOT_SAVED = frozenset({"callback", "checkpoint"})
 """Parameters that are not saved: functions, and files of a fit. A loaded model has their defaults."""
+OF_THE_RUN = frozenset({"time_limit", "memory_limit", "n_jobs", "verbose", "callback", "checkpoint"})
+"""Parameters that say how a search runs, and nothing about its answer: those that are set count."""
 
 
 class FittedModel(LikeSklearn, Exporting, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
@@ -64,6 +67,7 @@ class FittedModel(LikeSklearn, Exporting, BaseEstimator):  # type: ignore[misc] 
     _tested: Mapping[int, TestedColumn] = MappingProxyType({})  # empty if the model comes from a file without them
     _weighted: bool | None = None  # whether rows had weights other than 1; None from a file that does not say
     _proved_in = ""  # the run of the fit, see :func:`proofwood.jobs.this_run`; pickles of earlier versions have none
+    _fitted_with: Mapping[str, Any] = MappingProxyType({})  # the parameters of the fit
     _several_targets = False  # whether a row has several targets
     _dashed = False  # whether pictures draw the edges of tests that hold (0-edges) dashed
 
@@ -86,6 +90,19 @@ class FittedModel(LikeSklearn, Exporting, BaseEstimator):  # type: ignore[misc] 
     @abstractmethod
     def _claim(self) -> str:
         """The statement that status "optimal" proves, in words, such as "no tree of depth at most 3 costs less"."""
+
+    def _keep_parameters(self) -> None:
+        """Keep the parameters of this fit for :meth:`_as_fitted`."""
+        self._fitted_with = {k: v for k, v in self.get_params(deep=False).items() if k not in OF_THE_RUN}
+
+    def _as_fitted(self) -> Self:
+        """The model with the parameters of its fit: what was set since says nothing about it."""
+        changed = {name: value for name, value in self._fitted_with.items() if getattr(self, name) is not value}
+        if not changed:
+            return self
+        fitted = copy(self)
+        fitted.__dict__.update(changed)
+        return fitted
 
     def _restore_answers(self, answers: npt.NDArray[Any] | None) -> None:
         """Set the attributes behind :meth:`_answers` from a file."""
@@ -202,6 +219,9 @@ class FittedModel(LikeSklearn, Exporting, BaseEstimator):  # type: ignore[misc] 
         did not consider every test, the text adds "for these tests" and says which tests they are.
         """
         check_is_fitted(self)
+        fitted = self._as_fitted()
+        if fitted is not self:
+            return fitted.summary()
         more = [f"{name}: {text}" for name, text in self._facts()]
         if self.validation_ is not None:
             told = "claimed when the file was written: " if getattr(self, "loaded_", False) else ""
@@ -217,7 +237,7 @@ class FittedModel(LikeSklearn, Exporting, BaseEstimator):  # type: ignore[misc] 
         that it reads as missing.
         """
         check_is_fitted(self)
-        return [*self._model_notes(), *reading_hints(self.model_, self.schema_.columns)]
+        return [*self._as_fitted()._model_notes(), *reading_hints(self.model_, self.schema_.columns)]
 
     def export_text(self, *, X: Any = None, ascii_only: bool = False) -> str:
         """The model as a text tree of rules, one line per node. The rules decide every row as ``predict`` does.
@@ -314,7 +334,7 @@ class FittedModel(LikeSklearn, Exporting, BaseEstimator):  # type: ignore[misc] 
             # Start-up time: likewise.
             from proofwood.estimators import pictures
 
-            shown["text/html"] += pictures.notebook(self)
+            shown["text/html"] += pictures.notebook(self._as_fitted())
         return shown
 
     def report(self, path: str | os.PathLike[str], X: Any, y: Any, **options: Any) -> None:
@@ -382,7 +402,7 @@ class FittedModel(LikeSklearn, Exporting, BaseEstimator):  # type: ignore[misc] 
             feature_names=None if names is None else tuple(str(name) for name in names),
             columns=self._columns_to_save(),
             estimator=type(self).__name__,
-            parameters={k: v for k, v in self._parameters_to_save().items() if k not in NOT_SAVED},
+            parameters={k: v for k, v in self._as_fitted()._parameters_to_save().items() if k not in NOT_SAVED},
             result=self.result_,
         )
         storage.save(saved, path)

@@ -487,12 +487,13 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         ValueError
             If ``y`` has a label that was not seen in training, ``X`` does not fit the model, or groups are missing.
         """
-        soft = tuple(one for one in checked(self.constraints) if not must_be_met(one))
+        fitted = self._as_fitted()
+        soft = tuple(one for one in checked(fitted.constraints) if not must_be_met(one))
 
         def constrain(posed: PosedDiagram, given: ClassRows) -> PosedDiagram:
             return constrained(posed, given, soft, sensitive_features) if soft else posed
 
-        return self._recount(X, y, sample_weight, constrain)
+        return fitted._recount(X, y, sample_weight, constrain)
 
     # -------------------------------------------------------------------------------------------------------- show
 

@@ -507,10 +507,11 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
             from costs of each row, and ``costs`` is None.
         """
         check_is_fitted(self)
-        if costs is None and self.cost_matrix is None and self.unavoidable_cost_ is not None:
+        fitted = self._as_fitted()
+        if costs is None and fitted.cost_matrix is None and self.unavoidable_cost_ is not None:
             raise ValueError("the tree was learned from costs of each row: pass costs for these rows, too")
-        with self._given(costs):
-            return self._recount(X, y, sample_weight)
+        with fitted._given(costs):
+            return fitted._recount(X, y, sample_weight)
 
     def _permitted_gap(self) -> float:
         return super()._permitted_gap() if self._ratio is None else float(self.max_gap)

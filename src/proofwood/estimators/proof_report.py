@@ -30,6 +30,7 @@ class ProofReport:
 def proof_report(model: ProvedClassifier) -> ProofReport:
     """Return the :class:`ProofReport` of ``model``; raise scikit-learn's NotFittedError before ``fit``."""
     check_is_fitted(model)
+    model = model._as_fitted()
     return ProofReport(
         f"{model._claim()}{model.result_.within}", model._told_parts(model.result_), tuple(model._facts())
     )

@@ -16,7 +16,8 @@ class TreeQuestions:
     @property
     def _asked(self) -> proofwood.OptimalTreeClassifier:
         """The tree whose scope is asked about: of a cross-validation, that of the last fit."""
-        return cast("proofwood.OptimalTreeClassifier", getattr(self, "best_estimator_", self))
+        tree = cast("proofwood.OptimalTreeClassifier", getattr(self, "best_estimator_", self))
+        return tree._as_fitted()
 
     def flip_cost(
         self,

@@ -97,6 +97,7 @@ def write_report(
         If the file cannot be written; this is checked before the work begins.
     """
     check_is_fitted(model)
+    model = model._as_fitted()
     _require_small(model)
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"path is of type {type(path).__name__}: the order is write_report(model, path, X, y)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import warnings
 from dataclasses import replace
@@ -336,6 +337,32 @@ def test_weights_of_classes_are_not_advised_where_they_change_nothing(rows: Any)
     (note,) = precise(1, 0).fit(X, y).notes()
     assert "always predicts 'yes'" in str(note)
     assert str(note).endswith("a smaller min_recall permits a tree that predicts it less often")
+
+
+def test_parameters_that_are_set_after_a_fit_say_nothing_of_it(rows: Any, tmp_path: Any) -> None:
+    X, y = rows
+    tree = precise(0.8).fit(X, y)
+    said, told = tree.summary(), proof_parts(tree, None)
+    tree.set_params(max_depth=5, min_recall=0.5, class_weight="balanced", n_jobs=2)
+    assert (tree.summary(), tree.recount(X, y)) == (said, tree.objective_)
+    assert proof_parts(tree, None)["statement"] == told["statement"]
+    tree.save(tmp_path / "model.json")
+    again = load(tmp_path / "model.json")
+    assert (again.max_depth, again.min_recall, again.class_weight) == (2, 0.8, None)
+    write_report(tree, tmp_path / "r.html", X, y)
+    assert "No tree of depth at most 2 with a recall of at least 0.8 is" in Page((tmp_path / "r.html").read_text()).text
+    tree.set_params(criterion="errors", min_recall=None, pos_label=None)
+    assert tree.summary() == said
+    assert pickle.loads(pickle.dumps(tree)).summary().splitlines()[0] == said.splitlines()[0]
+    assert tree.get_params()["max_depth"] == 5
+    plain = OptimalTreeClassifier(2).fit(X, y)
+    cost, said = plain.flip_cost(X[:1], X, y)[0].cost, plain.summary()
+    plain.set_params(max_depth=1, criterion="precision", min_recall=2)
+    assert plain.summary() == said
+    assert plain.flip_cost(X[:1], X, y)[0].cost == cost
+    assert plain.carry_over(X, y, before=(X, y)).gap == 0
+    plain.set_params(max_depth=1, criterion="errors", min_recall=None).fit(X, y)
+    assert plain.summary().startswith("depth-1 tree")
 
 
 def test_precision_at_a_limit_of_time_and_at_ctrl_c(rows: Any) -> None:
