@@ -141,7 +141,10 @@ class NearTree:
                 trace=(final,),
             )
         )
-        return tree if optimal else tree.set_params(max_gap=self.of.slack)
+        if not optimal:
+            tree.set_params(max_gap=self.of.slack)
+            tree._keep_parameters()
+        return tree
 
     @property
     def model(self) -> NodeTable:

@@ -65,6 +65,7 @@ def test_each_tree_costs_what_a_fit_costs(seed: int) -> None:
             assert best.settled
             assert tree.model_.n_leaves <= (limit or 2**depth)
             tree.set_params(alpha=price)
+            tree._keep_parameters()
             assert tree.recount(X, y, weights) == pytest.approx(alone.objective_, rel=1e-12, abs=1e-12)
 
 
