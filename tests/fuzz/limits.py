@@ -262,7 +262,7 @@ def one_case(number: int) -> Counter[str]:
     name, learner, choices = LEARNERS[int(rng.integers(len(LEARNERS)))]
     X, y = random_table(rng, numbers=name in NUMBERS)
     parameters = {key: values[int(rng.integers(len(values)))] for key, values in choices.items()}
-    if name in ("tree, two classes", "tree, order"):
+    if name in ("tree, two classes", "tree, recall", "tree, order"):
         y = np.minimum(y, 1)
     if name == "tree, order":
         parameters["monotonic_cst"] = [parameters["monotonic_cst"]] * X.shape[1]
