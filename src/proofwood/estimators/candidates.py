@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from proofwood.engines.trees.fair import GAP_OF_PRICES
 from proofwood.estimators import reporting
 from proofwood.estimators.base import TrainingRows
 from proofwood.estimators.choice import Size
@@ -319,7 +320,7 @@ class CandidateRun:
             raise KeyboardInterrupt
         score, predicted = self._scored(tree, fold)
         seconds = time.monotonic() - started
-        stopped = tree.status_ is Status.FEASIBLE
+        stopped = tree.status_ is Status.FEASIBLE and tree.result_.stats.stopped_by != GAP_OF_PRICES
         return Fit(score, tree.model_, tree.objective_, reporting.proved(tree), stopped, seconds, predicted)
 
     def _scored(self, tree: TreeLearner[Any], fold: Fold) -> tuple[float, npt.NDArray[Any]]:

@@ -261,6 +261,11 @@ class ChosenTree(FittedModel):
         with reporting.progress_lines() if self.verbose else nullcontext():
             return trial.run()
 
+    @property
+    def _best(self) -> Any:
+        """The chosen tree, with the parameters of its fit."""
+        return self.best_estimator_._as_fitted()
+
     def _adopt(self, learner: TreeLearner[Any], tried: FittedCandidates, choice: Choice) -> None:
         """Set the fitted attributes: those of the chosen tree, and those of the cross-validation."""
         given = learner.get_params(deep=False)
@@ -356,7 +361,7 @@ class ChosenTree(FittedModel):
             series,
             chosen=self.best_index_,
             top=self.top_index_,
-            score=self._score_name(),
+            score=self._as_fitted()._score_name(),
             ax=ax,
             figsize=figsize,
             title=self._chosen() if title is None else title,
@@ -396,10 +401,10 @@ class ChosenTree(FittedModel):
                 error=number(f"{self.standard_error_:.2g}"),
             )
         score += gettext("; the proof is about the last fit, of this size on all rows, not about the choice")
-        return [(gettext("chosen"), score), *self.best_estimator_._facts()]
+        return [(gettext("chosen"), score), *self._best._facts()]
 
     def _claim(self) -> str:
-        return str(self.best_estimator_._claim())
+        return str(self._best._claim())
 
 
 class ChosenNumberTree(ChosenTree):
@@ -412,25 +417,25 @@ class ChosenNumberTree(ChosenTree):
         return None
 
     def _fit_text(self) -> str:
-        return str(self.best_estimator_._fit_text())
+        return str(self._best._fit_text())
 
     def _answers_in_words(self) -> Mapping[int, str]:
-        return dict(self.best_estimator_._answers_in_words())
+        return dict(self._best._answers_in_words())
 
     def _loss_in_words(self) -> str | None:
-        told: str | None = self.best_estimator_._loss_in_words()
+        told: str | None = self._best._loss_in_words()
         return told
 
     def _model_notes(self) -> list[Hint]:
-        return list(self.best_estimator_._model_notes())
+        return list(self._best._model_notes())
 
     def _coloured_rows(self, X: Any, y: Any, name: str) -> tuple[FloatArray, IntArray]:
-        rows, codes = self.best_estimator_._coloured_rows(X, y, name)
+        rows, codes = self._best._coloured_rows(X, y, name)
         return rows, codes
 
     def _rows_and_targets(self, X: Any, y: Any, name: str = "y") -> tuple[FloatArray, FloatArray]:
-        rows, targets = self.best_estimator_._rows_and_targets(X, y, name)
+        rows, targets = self._best._rows_and_targets(X, y, name)
         return rows, targets
 
     def _new_targets(self, y: Any, n_rows: int, name: str) -> FloatArray:
-        return np.asarray(self.best_estimator_._new_targets(y, n_rows, name))
+        return np.asarray(self._best._new_targets(y, n_rows, name))

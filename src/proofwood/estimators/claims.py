@@ -20,6 +20,7 @@ from proofwood.estimators.number_learner import NumberLearner
 from proofwood.estimators.optimal_diagram import OptimalDiagramClassifier
 from proofwood.estimators.optimal_policy import OptimalPolicyTree
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
+from proofwood.estimators.ratios import positive_code
 from proofwood.estimators.reporting import COUNTS, SIZES
 from proofwood.estimators.tree_learner import TreeLearner
 from proofwood.model.node_table import LEAF, NodeTable
@@ -60,6 +61,7 @@ def require_consistent(estimator: ProvedLearner[Any]) -> None:
     if isinstance(estimator, OptimalTreeClassifier):
         require_order(estimator.model_, directions_of(estimator.monotonic_cst, estimator.schema_))
     _require_action_limits(estimator)
+    _require_recall(estimator)
     _require_objective(estimator)
     _require_status(estimator)
     _require_trace(estimator.result_, _alone(estimator.model_))
@@ -226,6 +228,21 @@ def _require_action_limits(estimator: ProvedLearner[Any]) -> None:
     rows = np.bincount(table.label[ends], table.rows[ends])
     if np.any((rows > 0) & (rows < limits.least_rows)):
         raise ValueError(f"an action is given to fewer rows than min_samples_action={limits.least_rows}")
+
+
+def _require_recall(estimator: ProvedLearner[Any]) -> None:
+    """Raise ValueError if the leaves find fewer positive rows than the least recall."""
+    ratio = estimator._ratio if isinstance(estimator, OptimalTreeClassifier) else None
+    if not isinstance(estimator, OptimalTreeClassifier) or ratio is None or not ratio.recall:
+        return
+    table = estimator.model_
+    code = positive_code(estimator.criterion, estimator.pos_label, estimator.classes_)
+    found = float(table.weight[(table.feature == LEAF) & (table.label == code), code].sum())
+    whole = float(table.weight[0, code])
+    if found < float(ratio.recall) * whole - _tolerance(table):
+        raise ValueError(
+            f"the leaves find {found / whole:.6g} of the positive weight, less than min_recall={estimator._recall}"
+        )
 
 
 def _most_tests(given: dict[str, Any]) -> int | None:

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 NOT_SAVED = frozenset({"callback", "checkpoint"})
 """Parameters that are not saved: functions, and files of a fit. A loaded model has their defaults."""
-OF_THE_RUN = frozenset({"time_limit", "memory_limit", "n_jobs", "verbose", "callback", "checkpoint"})
-"""Parameters that say how a search runs, and nothing about its answer: those that are set count."""
+AS_SET = frozenset({"time_limit", "memory_limit", "n_jobs", "verbose", "callback", "checkpoint", "unseen"})
+"""Parameters that say how a search runs, or new rows are read, and nothing about a fit: those that are set count."""
 
 
 class FittedModel(LikeSklearn, Exporting, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
@@ -93,7 +93,7 @@ class FittedModel(LikeSklearn, Exporting, BaseEstimator):  # type: ignore[misc] 
 
     def _keep_parameters(self) -> None:
         """Keep the parameters of this fit for :meth:`_as_fitted`."""
-        self._fitted_with = {k: v for k, v in self.get_params(deep=False).items() if k not in OF_THE_RUN}
+        self._fitted_with = {k: v for k, v in self.get_params(deep=False).items() if k not in AS_SET}
 
     def _as_fitted(self) -> Self:
         """The model with the parameters of its fit: what was set since says nothing about it."""
@@ -302,7 +302,7 @@ class FittedModel(LikeSklearn, Exporting, BaseEstimator):  # type: ignore[misc] 
         from proofwood.estimators import pictures
 
         more = {"figsize": figsize, "title": title, "palette": palette, "legend": legend}
-        return pictures.draw(self, ax, X, y, proof=proof, **more)
+        return pictures.draw(self._as_fitted(), ax, X, y, proof=proof, **more)
 
     def plot_trace(
         self, ax: Any = None, *, figsize: tuple[float, float] | None = None, title: str | None = None

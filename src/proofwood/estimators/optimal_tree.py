@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from proofwood.arguments import choice, finite_array
 from proofwood.data.views import Views
-from proofwood.engines.trees.fair import solve_fair
+from proofwood.engines.trees.fair import GAP_OF_PRICES, solve_fair
 from proofwood.engines.trees.ordered import solve_ordered
 from proofwood.engines.trees.ratios import solve_ratio
 from proofwood.estimators.base import columns_counted
@@ -56,7 +56,7 @@ from proofwood.estimators.ratios import (
 )
 from proofwood.estimators.reporting import COUNTS
 from proofwood.estimators.shared_docs import documented
-from proofwood.estimators.tree_learner import PosedTree, TreeLearner
+from proofwood.estimators.tree_learner import SETS_OF_HELD_LEAVES, PosedTree, TreeLearner
 from proofwood.estimators.tree_questions import TreeQuestions
 from proofwood.hints import Hint, parameter
 from proofwood.language import gettext, number
@@ -325,7 +325,12 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
             raise any_depth(NO_PRICE)
 
     def _less(self) -> str:
-        return super()._less() if self.max_depth is not None else gettext("a larger alpha, a max_depth or a max_gap")
+        less = super()._less() if self.max_depth is not None else gettext("a larger alpha, a max_depth or a max_gap")
+        levels = (len(self.schema_.columns[j].levels) for j in self.schema_.nominal if j not in self.schema_.left_out)
+        if self.result_.stats.stopped_by == GAP_OF_PRICES and max(levels, default=0) > SETS_OF_HELD_LEAVES:
+            few = f"at most {SETS_OF_HELD_LEAVES} levels in a column of text ({parameter('min_samples_level')})"
+            return f"{few}, {less}"
+        return less
 
     def _without_leaves(self) -> tuple[str, ...]:
         given = {
@@ -477,8 +482,9 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
         costs : (n_samples, n_classes) what each class costs for each row, in the order of ``classes_``
         """
         check_is_fitted(self)
-        with self._given(costs):
-            rows = self._read_again(X, y, sample_weight)
+        fitted = self._as_fitted()
+        with fitted._given(costs):
+            rows = fitted._read_again(X, y, sample_weight)
         if rows.costs is None:
             raise ValueError("the learner has no costs: pass costs, or fit with cost_matrix")
         paid = rows.costs.values[np.arange(rows.n_rows), evaluate.predict(self.model_, rows.columns)]

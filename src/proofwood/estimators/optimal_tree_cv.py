@@ -301,13 +301,13 @@ class OptimalTreeCV(TreeQuestions, FairTrees, ChosenTree, FittedClassifier):
         import proofwood  # start-up time; by its public name, since questions depend on estimators
 
         check_is_fitted(self)
-        widest, chosen = max(values_of(self.max_depth)), self.best_params_["max_depth"]
+        widest, chosen = max(values_of(self._as_fitted().max_depth)), self.best_params_["max_depth"]
         if chosen < widest:
             raise ValueError(
                 f"the rows chose depth {chosen} among depths up to {widest}, and population_bound is about trees of a "
                 f"depth that was fixed beforehand: ask a tree of the largest depth, "
                 f"OptimalTreeClassifier({widest}).fit(X, y).population_bound()"
             )
-        tree = copy(self.best_estimator_)
+        tree = copy(self._best)
         tree.validation_ = None  # the depth was not chosen
         return proofwood.PopulationBound.of(tree, confidence, rival=rival, X_test=X_test, y_test=y_test)

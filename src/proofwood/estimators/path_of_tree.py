@@ -44,7 +44,7 @@ def tree_path_of(model: Any, X: Any, y: Any, folds: int, sample_weight: npt.Arra
     ValueError
         If there is no path for trees of this kind, or no such number of folds; the message says why.
     """
-    tree = getattr(model, "best_estimator_", model)
+    tree = getattr(model, "best_estimator_", model)._as_fitted()
     require_path(tree, folds)
     given = tree.get_params()
     shared = {name: given[name] for name in SHARED if name in given}

@@ -252,8 +252,7 @@ def to_complete(stats: Stats, less: str) -> str:
     if stats.stopped_by == "interrupt":
         return ""
     if stats.stopped_by == "prices":
-        pool = f"pool levels of text to at most five a column with {parameter('min_samples_level')}"
-        return f" To complete the proof, {pool}, or {less}."
+        return f" To complete the proof, {less}."
     more = f"raise {parameter('time_limit')} ({way_out('None', 'none')} for no limit)"
     if stats.stopped_by == "memory_limit":
         more = f"raise {parameter('memory_limit')} or the limits of the process, set {parameter('n_jobs', 1)}"

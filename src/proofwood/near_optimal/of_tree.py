@@ -46,7 +46,7 @@ def near_optimal_trees_of(
     ValueError
         If trees of this kind are not counted; the message says why.
     """
-    tree = getattr(model, "best_estimator_", model)
+    tree = getattr(model, "best_estimator_", model)._as_fitted()
     require_counted(tree)
     given = tree.get_params()
     return near_optimal_trees(X, y, slack=slack, sample_weight=sample_weight, **{name: given[name] for name in SHARED})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import pickle
 import re
 import warnings
@@ -17,6 +18,8 @@ from sklearn.base import clone
 from sklearn.metrics import f1_score, fbeta_score, jaccard_score, precision_score, recall_score
 
 from proofwood import OptimalityWarning, OptimalTreeClassifier, OptimalTreeCV, load, write_report
+from proofwood.estimators.proof_report import proof_report
+from proofwood.near_optimal import near_optimal_trees_of
 from proofwood.problem.targets.ratios import Floor, Ratio, Weights
 from proofwood.report.proof import proof_parts
 from proofwood.result import Status, figure, one_less
@@ -361,8 +364,47 @@ def test_parameters_that_are_set_after_a_fit_say_nothing_of_it(rows: Any, tmp_pa
     assert plain.summary() == said
     assert plain.flip_cost(X[:1], X, y)[0].cost == cost
     assert plain.carry_over(X, y, before=(X, y)).gap == 0
+    assert near_optimal_trees_of(plain, X, y, 1).optimum.objective_ == plain.objective_
+    if importlib.util.find_spec("matplotlib") is not None:
+        drawn = " ".join(
+            text.get_text() for text in plain.plot().figure.findobj(match=lambda one: hasattr(one, "get_text"))
+        )
+        assert said.splitlines()[0] in drawn
     plain.set_params(max_depth=1, criterion="errors", min_recall=None).fit(X, y)
     assert plain.summary().startswith("depth-1 tree")
+
+
+def test_how_new_rows_are_read_may_be_set_after_a_fit(tmp_path: Any) -> None:
+    table, y = pd.DataFrame({"level": ["a", "b", "a", "b", "c", "a"] * 6}), [0, 1, 0, 1, 1, 0] * 6
+    tree = OptimalTreeClassifier(1).fit(table, y).set_params(unseen="error")
+    tree.save(tmp_path / "model.json")
+    for one in (tree, load(tmp_path / "model.json")):
+        with pytest.raises(ValueError, match="zz"):
+            one.predict(pd.DataFrame({"level": ["zz"]}))
+
+
+def test_a_chosen_tree_is_told_with_the_parameters_of_its_fit(rows: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 6, (60, 3)).astype(float)
+    y = ((X[:, 0] + X[:, 1] + rng.normal(0, 2, 60)) > 5).astype(int)
+    chosen = OptimalTreeCV(max_depth=(1, 2, 3)).fit(X, y)
+    depth, said = chosen.best_params_["max_depth"], chosen.summary()
+    assert depth < 3
+    chosen.set_params(max_depth=(1, depth), criterion="precision")
+    with pytest.raises(ValueError, match="the rows chose depth"):
+        chosen.population_bound()
+    chosen.best_estimator_.set_params(max_depth=5, criterion="f1")
+    assert chosen.summary() == said
+    assert f"no tree of depth at most {depth} makes fewer errors" in proof_report(chosen).claim
+
+
+def test_a_file_keeps_the_recall_that_it_claims(rows: Any, tmp_path: Any) -> None:
+    tree = precise(0.8).fit(*rows)
+    tree.save(tmp_path / "model.json")
+    forged = (tmp_path / "model.json").read_text().replace('"min_recall": 0.8', '"min_recall": 0.99')
+    (tmp_path / "forged.json").write_text(forged.replace("at least 0.8", "at least 0.99"))
+    with pytest.raises(ValueError, match=r"the leaves find 0\.\d+ of the positive weight, less than min_recall=0\.99"):
+        load(tmp_path / "forged.json", check=False)
 
 
 def test_precision_at_a_limit_of_time_and_at_ctrl_c(rows: Any) -> None:

@@ -83,7 +83,7 @@ def solve_ratio(
     ----------
     problem : with a target :class:`RatioClasses`
     limits : wall-clock seconds, shared by all searches, and threads
-    progress : called at improvements and about five times a second
+    progress : called at improvements; without a least recall also about five times a second
     checkpoint : file with the proofs of earlier runs, from which each search starts
 
     Returns
