@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from decimal import ROUND_CEILING
@@ -261,14 +262,19 @@ def to_complete(stats: Stats, less: str) -> str:
 
 def _within(result: Result, permitted: float) -> str:
     """The gap within which a model is proved, in words."""
-    if permitted and result.gap <= permitted:
+    if _permits(result, permitted):
         return "within the permitted gap"
     return "best up to rounding (the weights, or alpha, have too many digits for exact sums in 64 bits)"
 
 
 def _rounded(result: Result, permitted: float) -> bool:
     """Whether a gap is that of costs which the search rounds to whole units."""
-    return of_numbers(result) and not 0 < result.gap <= permitted
+    return of_numbers(result) and not _permits(result, permitted)
+
+
+def _permits(result: Result, permitted: float) -> bool:
+    """Whether a gap is one that the user permits; objective and bound are rounded outward, so that it may be larger."""
+    return permitted > 0 and 0 < result.gap <= permitted + 4 * math.ulp(result.objective)
 
 
 def of_numbers(result: Result) -> bool:

@@ -433,6 +433,14 @@ def test_a_gap_of_precision_is_permitted(rows: Any) -> None:
     assert tree.lower_bound_ <= best.objective_ <= tree.objective_
 
 
+def test_a_gap_that_is_just_permitted_is_told_so() -> None:
+    """1/5 - 3/20 is 1/20, but .2 less the float64 below .15 is more than .05."""
+    X, y = np.array([0.0, 1, np.nan, 1, 3, 1, 1])[:, None], [0, 0, 0, 1, 1, 1, 1]
+    tree = precise(0.3, 3, pos_label=1, max_gap=0.05).fit(X, y)
+    assert tree.status_ is Status.WITHIN_GAP
+    assert tree.summary().splitlines()[1].startswith("proved to be within the permitted gap for these tests (trees")
+
+
 def test_precision_needs_exact_sums_and_a_size_that_is_given(rows: Any) -> None:
     X, y = rows
     with pytest.raises(ValueError, match="criterion='precision' needs exact sums of weights"):
