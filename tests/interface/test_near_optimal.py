@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.tree import DecisionTreeClassifier
 
 from proofwood import (
     DataWarning,
@@ -349,6 +350,8 @@ def test_the_set_of_a_fitted_tree(table: tuple[pd.DataFrame, Any]) -> None:
         near_optimal_trees_of(of_rows, X, y, 2)
     with pytest.raises(ValueError, match="this is a model of OptimalBDDClassifier"):
         near_optimal_trees_of(OptimalBDDClassifier(1).fit(X, y), X, y, 2)
+    with pytest.raises(ValueError, match="this is a model of DecisionTreeClassifier"):
+        near_optimal_trees_of(DecisionTreeClassifier().fit(X, y), X, y, 2)
 
 
 @pytest.fixture(scope="module")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
 from proofwood.engines.run import Clock
-from proofwood.engines.trees import fair
+from proofwood.engines.trees import fair, ratios
 from proofwood.engines.trees.ratios import _PrecisionRun
 from proofwood.problem.targets.ratios import Ratio, RatioClasses, Weights
 from proofwood.problem.tree import TreeProblem
@@ -78,13 +79,16 @@ def problems(n: int) -> Iterator[TreeProblem]:
     yield from (one for one in map(random_problem, range(n)) if one is not None)
 
 
-def test_no_tree_that_finds_enough_is_more_precise() -> None:
+@pytest.mark.parametrize(("rising", "some"), [(ratios.RISING, 100), (ratios.RISING[-1:], 50)])
+def test_no_tree_that_finds_enough_is_more_precise(rising: Any, some: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also without costs between the bound and the best one."""
+    monkeypatch.setattr(ratios, "RISING", rising)
     listed = 0
     for problem in problems(320):
         result = check(problem)
         assert (result.status, result.lower_bound) == ("optimal", result.objective)
         listed += result.stats.counters.get("listed", 0)
-    assert listed > 100
+    assert listed > some
 
 
 def test_bounds_hold_without_time_and_without_lists(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from proofwood.data.frames import is_frame
 from proofwood.data.schema import Schema
 from proofwood.estimators.constraints import Constraint, FairnessConstraint, Groups, checked, from_plain, require_exact
+from proofwood.estimators.fitted import model_of_fit
 from proofwood.estimators.monotone import has_directions
 from proofwood.estimators.tree_learner import SETS_OF_HELD_LEAVES, PosedTree
 from proofwood.language import gettext, marked, number
@@ -208,7 +209,7 @@ class FairTrees:
         import proofwood  # start-up time; by its public name, since questions depend on estimators
 
         return proofwood.Fairest.of(
-            cast("proofwood.OptimalTreeClassifier", getattr(self, "best_estimator_", self))._as_fitted(),
+            cast("proofwood.OptimalTreeClassifier", model_of_fit(self)),
             constraint,
             X,
             y,

@@ -450,3 +450,14 @@ class FittedModel(LikeSklearn, Exporting, BaseEstimator):  # type: ignore[misc] 
         table = self.model_
         whole = float(table.weight[0].sum()) if table.loss is None else float(table.loss[0])
         return float(gap) if is_integer(gap) and table.loss is None else float(gap * whole)
+
+
+def model_of_fit(model: Any) -> Any:
+    """The model that is asked about, with the parameters of its fit; an object of another library as it is.
+
+    Parameters
+    ----------
+    model : fitted; of a cross-validation, the model of its last fit is asked about
+    """
+    asked = getattr(model, "best_estimator_", model)
+    return asked._as_fitted() if isinstance(asked, FittedModel) else asked

@@ -7,6 +7,7 @@ from typing import Any
 import numpy.typing as npt
 
 from proofwood.arguments import is_integer
+from proofwood.estimators.fitted import model_of_fit
 from proofwood.estimators.optimal_regressor import CRITERIA as NUMBERS
 from proofwood.estimators.optimal_regressor import OptimalTreeRegressor
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
@@ -44,7 +45,7 @@ def tree_path_of(model: Any, X: Any, y: Any, folds: int, sample_weight: npt.Arra
     ValueError
         If there is no path for trees of this kind, or no such number of folds; the message says why.
     """
-    tree = getattr(model, "best_estimator_", model)._as_fitted()
+    tree = model_of_fit(model)
     require_path(tree, folds)
     given = tree.get_params()
     shared = {name: given[name] for name in SHARED if name in given}

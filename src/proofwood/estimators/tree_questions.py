@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy.typing as npt
 
+from proofwood.estimators.fitted import model_of_fit
+
 if TYPE_CHECKING:
     import proofwood
 
@@ -16,8 +18,7 @@ class TreeQuestions:
     @property
     def _asked(self) -> proofwood.OptimalTreeClassifier:
         """The tree whose scope is asked about: of a cross-validation, that of the last fit."""
-        tree = cast("proofwood.OptimalTreeClassifier", getattr(self, "best_estimator_", self))
-        return tree._as_fitted()
+        return cast("proofwood.OptimalTreeClassifier", model_of_fit(self))
 
     def flip_cost(
         self,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy.typing as npt
 
 from proofwood.engines.trees.near import DEEPEST
+from proofwood.estimators.fitted import model_of_fit
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
 from proofwood.hints import parameter
 from proofwood.near_optimal.posed import near_optimal_trees
@@ -46,7 +47,7 @@ def near_optimal_trees_of(
     ValueError
         If trees of this kind are not counted; the message says why.
     """
-    tree = getattr(model, "best_estimator_", model)._as_fitted()
+    tree = model_of_fit(model)
     require_counted(tree)
     given = tree.get_params()
     return near_optimal_trees(X, y, slack=slack, sample_weight=sample_weight, **{name: given[name] for name in SHARED})
