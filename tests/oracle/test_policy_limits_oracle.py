@@ -15,6 +15,7 @@ from proofwood.problem.targets import Rewards
 from proofwood.result import Status
 from tests.naive_policies import NaivePolicies
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*a gap that prices leave:proofwood.OptimalityWarning")
 SHARES = (0.0, 0.1, 0.25, 1 / 3, 0.5, 0.7, 1.0)
 
 

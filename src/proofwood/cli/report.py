@@ -212,7 +212,7 @@ def _meaning(result: Result, proof: ProofReport) -> str:
             "interrupt": "stopped by Ctrl-C; the best model found so far",
             "time_limit": "stopped by the time limit; the best model found so far",
             "memory_limit": "stopped by the memory limit; the best model found so far",
-            "prices": "not proved optimal: prices leave a gap that no list of trees closes",
+            "prices": "not proved optimal: prices leave a gap",
         }.get(result.stats.stopped_by or "", "not proved optimal; this engine proves only the lower bound"),
     }[result.status]
 

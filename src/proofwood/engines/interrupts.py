@@ -24,6 +24,8 @@ STOPPED_BY: Mapping[int, str | None] = MappingProxyType(
     {0: None, TIME: "time_limit", INTERRUPT: "interrupt", MEMORY: "memory_limit"}
 )
 """Code of a native search -> ``Stats.stopped_by``."""
+GAP_OF_PRICES = "prices"
+"""``Stats.stopped_by`` of a search that nothing stopped, and that leaves a gap between prices and the best tree."""
 ENDED = (KeyboardInterrupt, MemoryError)
 """Exceptions that end a search like a limit: its results so far remain valid."""
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.engines.trees.fair import GAP_OF_PRICES
+from proofwood.engines.interrupts import GAP_OF_PRICES
 from proofwood.estimators import reporting
 from proofwood.estimators.base import TrainingRows
 from proofwood.estimators.choice import Size

@@ -30,7 +30,7 @@ from proofwood.printable import printable
 from proofwood.problem.action_limits import ActionLimits, LimitedRewards, action_limits
 from proofwood.problem.targets import Rewards, SumTarget
 from proofwood.problem.tree import TreeProblem
-from proofwood.result import Figures, Limits, Progress, Result, Status, figure
+from proofwood.result import Limits, Progress, Result, Status, figure
 
 MOST_ACTIONS = 32
 
@@ -55,8 +55,8 @@ class OptimalPolicyTree(NumberLearner):
     budget : float in [0, 1], dict from action to such a share, or None
         At most this share of the training weight is given an action other than the first, or the actions of the dict.
         Prices of these actions find the tree and a bound for all trees within the budget; a gap that prices leave is
-        reported, with the status "feasible". ``alpha`` and ``max_gap`` are then shares of what the best action without
-        a budget loses.
+        reported, with a warning and the status "feasible". ``alpha`` and ``max_gap`` are then shares of what the best
+        action without a budget loses.
     min_samples_action : int, default 1
         An action that the tree gives at all is given to at least so many training rows, without weights; more than 1
         for at most five actions. As with a budget, a gap may be left.
@@ -337,23 +337,9 @@ class OptimalPolicyTree(NumberLearner):
         return gettext(" that %(limits)s", limits=gettext(" and ").join(told)) if told else ""
 
     def _describe_proof(self) -> str:
-        result = self.result_
-        if result.status is not Status.FEASIBLE or result.stats.stopped_by is not None:
-            limits = self._within_limits()
-            told = super()._describe_proof()
-            return gettext("%(told)s; about every tree%(limits)s", told=told, limits=limits) if limits else told
-        figures = Figures.of(result)
-        return gettext(
-            "not proved optimal, prices leave a gap: objective %(objective)s (%(unit)s), lower bound %(bound)s for "
-            "every tree%(limits)s%(scope)s, gap %(gap)s, %(seconds)s s",
-            objective=number(figures.objective),
-            unit=result.unit,
-            bound=number(figures.lower_bound),
-            limits=self._within_limits(),
-            scope=result.within,
-            gap=number(figures.gap),
-            seconds=number(f"{result.stats.seconds:.2f}"),
-        )
+        limits = self._within_limits()
+        told = super()._describe_proof()
+        return gettext("%(told)s; about every tree%(limits)s", told=told, limits=limits) if limits else told
 
 
 def _finite(saved: Mapping[str, Any], name: str) -> float:

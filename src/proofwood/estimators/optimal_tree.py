@@ -17,7 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from proofwood.arguments import choice, finite_array
 from proofwood.data.views import Views
-from proofwood.engines.trees.fair import GAP_OF_PRICES, solve_fair
+from proofwood.engines.interrupts import GAP_OF_PRICES
+from proofwood.engines.trees.fair import solve_fair
 from proofwood.engines.trees.ordered import solve_ordered
 from proofwood.engines.trees.ratios import solve_ratio
 from proofwood.estimators.base import columns_counted

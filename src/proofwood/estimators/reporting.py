@@ -320,5 +320,5 @@ def ended(stats: Stats) -> str:
         "time_limit": f"stopped by the time limit {after}",
         "memory_limit": f"stopped by the memory limit {after}",
         "interrupt": f"interrupted {after}",
-        "prices": f"ended {after} with a gap between prices and lists of trees",
+        "prices": f"ended {after} with a gap that prices leave",
     }.get(by, f"stopped {after}")

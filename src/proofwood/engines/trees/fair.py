@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from proofwood import _native
 from proofwood.data.thresholds import ThresholdRule, placed
-from proofwood.engines.interrupts import ENDED, STOPPED_BY, answer_of, code_of, ended_by, finished
+from proofwood.engines.interrupts import ENDED, GAP_OF_PRICES, STOPPED_BY, answer_of, code_of, ended_by, finished
 from proofwood.engines.run import Clock
 from proofwood.engines.trees.options import SearchOptions
 from proofwood.engines.trees.solve import DEFAULT_OPTIONS, bound
@@ -34,8 +34,6 @@ from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, Result,
 
 HALVINGS = 8
 """How often :func:`least_sum` halves what a tree may cost more than the cheapest one, where prices leave a gap."""
-GAP_OF_PRICES = "prices"
-"""``stopped_by`` of a search that leaves a gap between prices and all trees, which it could not list."""
 MOST_SEARCHES = 60
 """The most searches of one question, or of one limit of it."""
 MOST_DIGITS = 10**6

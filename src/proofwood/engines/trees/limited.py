@@ -15,7 +15,16 @@ import numpy as np
 
 from proofwood import _native
 from proofwood.data.thresholds import ThresholdRule, placed
-from proofwood.engines.interrupts import ENDED, INTERRUPT, STOPPED_BY, answer_of, code_of, ended_by, finished
+from proofwood.engines.interrupts import (
+    ENDED,
+    GAP_OF_PRICES,
+    INTERRUPT,
+    STOPPED_BY,
+    answer_of,
+    code_of,
+    ended_by,
+    finished,
+)
 from proofwood.engines.run import Clock, Run
 from proofwood.engines.trees.last_tests import LabelledTree, LastTests
 from proofwood.engines.trees.solve import DEFAULT_OPTIONS, settings_of, table_of
@@ -89,8 +98,8 @@ def solve_limited(
     Returns
     -------
     Result
-        "optimal" only if the bound of the prices meets the cost of the tree in fractions; "feasible" without a
-        ``stopped_by`` if they leave a gap.
+        "optimal" only if the bound of the prices meets the cost of the tree in fractions; "feasible", stopped by
+        "prices", if they leave a gap.
 
     Raises
     ------
@@ -380,7 +389,9 @@ class _Search(Run):
         stats = Stats(
             seconds=self.clock.seconds,
             engine="search by prices",
-            stopped_by=ended_by(stop or STOPPED_BY[self.stopped], complete=status is not Status.FEASIBLE),
+            stopped_by=ended_by(
+                stop or STOPPED_BY[self.stopped] or GAP_OF_PRICES, complete=status is not Status.FEASIBLE
+            ),
             counters=dict(self.counters),
         )
         return Result(model, objective, self.cost.name, bound, status, stats, self.whole_trace(objective, bound))

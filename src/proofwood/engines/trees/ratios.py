@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from proofwood.engines.interrupts import ENDED, STOPPED_BY, cause_of, ended_by, ends_all, finished
+from proofwood.engines.interrupts import ENDED, GAP_OF_PRICES, STOPPED_BY, cause_of, ended_by, ends_all, finished
 from proofwood.engines.run import Clock, Run
 from proofwood.engines.trees.fair import (
-    GAP_OF_PRICES,
     HALVINGS,
     MOST_SEARCHES,
     SETTLED,
