@@ -89,13 +89,14 @@ def write_report(
     Raises
     ------
     TypeError
-        If ``path`` is not a path.
+        If ``model`` is not one of proofwood, or ``path`` is not a path.
     ValueError
         If the rows do not fit the model, an argument is out of range, the model is too large for a report, or the
         ending of ``path`` promises another kind of file.
     OSError
         If the file cannot be written; this is checked before the work begins.
     """
+    _require_own(model)
     check_is_fitted(model)
     model = model._as_fitted()
     _require_small(model)
@@ -161,6 +162,17 @@ def _rows(model: Any, X: Any, y: Any, name: str) -> Rows:
 def _answers(model: Any) -> list[str]:
     """The labels that a card can name: classes, or actions."""
     return [] if model._answers is None else [str(label) for label in model._answers]
+
+
+def _require_own(model: Any) -> None:
+    """Raise TypeError unless the model is one of this library."""
+    from proofwood.estimators.fitted import FittedModel  # start-up time: the package has write_report at once
+
+    if not isinstance(model, FittedModel):
+        raise TypeError(
+            f"model is of type {type(model).__name__}: a report is about a fitted model of proofwood, such as "
+            "OptimalTreeClassifier, and its proof. Pass the last step of a pipeline, or the best_estimator_ of a search"
+        )
 
 
 def _require_small(model: ProvedClassifier) -> None:

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import confusion_matrix
+from sklearn.model_selection import GridSearchCV
 
 import proofwood
 from proofwood import (
@@ -373,6 +374,9 @@ def test_arguments_are_checked(tree, tmp_path):
         write_report(model, path, X, y[:-1])
     with pytest.raises(FileNotFoundError):
         write_report(model, tmp_path / "no folder" / "r.html", X, y)
+    for other in (GridSearchCV(OptimalTreeClassifier(), {}), "model.json"):
+        with pytest.raises(TypeError, match="a report is about a fitted model of proofwood"):
+            write_report(other, path, X, y)
     with pytest.raises(NotFittedError):
         write_report(OptimalTreeClassifier(), path, X, y)
     assert not path.exists()
