@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from proofwood.engines.bdd.cells import CellTable, beads, diagram
 from proofwood.engines.bdd.fill import count_splits, fill_merge, fill_parent, merged_labels
-from proofwood.engines.bdd.sparse import sparse_diagram
+from proofwood.engines.bdd.sparse import no_time_for_table, sparse_diagram
 from proofwood.model.evaluate import predict
 from proofwood.model.node_table import LEAF
 from proofwood.problem.ranked import RankedRows
@@ -114,6 +114,15 @@ def test_a_diagram_of_reached_cells_makes_the_errors_of_the_cells(data: st.DataO
         assert table.low[node] != table.high[node]
         for child in (table.low[node], table.high[node]):
             assert table.feature[child] == LEAF or order.index(table.feature[child]) > order.index(table.feature[node])
+
+
+def test_a_diagram_may_have_more_tests_than_python_has_levels_of_recursion():
+    n = 1_500  # each row has a test of its own, so that each test is a level
+    rows = RankedRows.from_bits(np.eye(n, dtype=int), np.random.default_rng(0).integers(0, 5, n))
+    assert no_time_for_table(n, 1e9)
+    table = sparse_diagram(rows, range(n))
+    assert rows.errors(table) == 0
+    assert table.depth > 1_000
 
 
 @st.composite

@@ -9,16 +9,16 @@ import numpy as np
 from proofwood.model.node_table import LEAF, BoolArray, IntArray, NodeTable
 from proofwood.problem.ranked import RankedRows
 
-MOST_LEVELS = 900
-"""The largest number of tests: each test makes the recursion one level deeper."""
 CELL_SECONDS, FEW_TESTS = 1e-5, 10
 """About how many seconds one cell of a truth table takes. If the time left is too short for all cells, and there are
 more than ``FEW_TESTS`` tests, no table is made."""
+VALUES_AT_ONCE = 10_000
+"""About how many values of cells are looked at together for the next test that separates them."""
 
 
 def no_time_for_table(n_tests: int, seconds: float | None) -> bool:
     """Whether a truth table of ``n_tests`` tests would take more than the ``seconds`` left (None: no limit)."""
-    return seconds is not None and n_tests > FEW_TESTS and seconds < CELL_SECONDS * 2**n_tests
+    return seconds is not None and n_tests > FEW_TESTS and seconds < CELL_SECONDS * 2.0 ** min(n_tests, 1_000)
 
 
 def sparse_diagram(rows: RankedRows, tests: Sequence[int]) -> NodeTable:
@@ -26,14 +26,7 @@ def sparse_diagram(rows: RankedRows, tests: Sequence[int]) -> NodeTable:
 
     A branch that no row takes leads to the same node as its sibling. A branch ends in a leaf as soon as all its cells
     share a heaviest class. Equal nodes are shared. The diagram need not be the smallest.
-
-    Raises
-    ------
-    ValueError
-        If there are more than :data:`MOST_LEVELS` tests.
     """
-    if len(tests) > MOST_LEVELS:
-        raise ValueError(f"{len(tests)} tests are too many for one diagram: expected at most {MOST_LEVELS}")
     bits = rows.bits(tests)
     cell = (
         np.unique(bits, axis=0, return_inverse=True)[1].reshape(-1) if len(tests) else np.zeros(rows.n_rows, np.int64)
@@ -53,7 +46,7 @@ class _Builder:
 
     def table(self, tests: Sequence[int]) -> NodeTable:
         """The diagram as a node table; the root comes first."""
-        root = self._node(np.arange(len(self.allowed)), 0)
+        root = self._root()
         keys = sorted(self.nodes, key=lambda key: -self.nodes[key])  # children were made before their parents
         place = {self.nodes[key]: position for position, key in enumerate(keys)}
         assert place[root] == 0
@@ -67,17 +60,35 @@ class _Builder:
             label=[0 if len(key) == 3 else key[0] for key in keys],
         )
 
-    def _node(self, cells: IntArray, level: int) -> int:
-        common = self.allowed[cells].all(axis=0)
-        if common.any():
-            return self._made((int(common.argmax()),))
-        while True:  # the cells share no class, so at least two differ: some test below separates them
+    def _root(self) -> int:
+        """The root, made after all that is below it. Without recursion: each test may be a level of its own."""
+        made: list[int] = []
+        left: list[tuple[IntArray | None, int]] = [(np.arange(len(self.allowed)), 0)]
+        while left:
+            cells, level = left.pop()
+            if cells is None:
+                high_node, low_node = made.pop(), made.pop()
+                same = low_node == high_node
+                made.append(low_node if same else self._made((level, low_node, high_node)))
+                continue
+            common = self.allowed[cells].all(axis=0)
+            if common.any():
+                made.append(self._made((int(common.argmax()),)))
+                continue
+            level = self._separating(cells, level)
             high = self.high[cells, level]
-            if high.any() and not high.all():
-                break
-            level += 1
-        low_node, high_node = self._node(cells[~high], level + 1), self._node(cells[high], level + 1)
-        return low_node if low_node == high_node else self._made((level, low_node, high_node))
+            left += [(None, level), (cells[high], level + 1), (cells[~high], level + 1)]
+        return made.pop()
+
+    def _separating(self, cells: IntArray, level: int) -> int:
+        """The first test from ``level`` on that separates cells without a common class, of which two differ below."""
+        width = 1 + VALUES_AT_ONCE // cells.size
+        for first in range(level, self.high.shape[1], width):
+            high = self.high[cells, first : first + width]
+            separates = high.any(axis=0) & ~high.all(axis=0)
+            if separates.any():
+                return first + int(separates.argmax())
+        raise AssertionError("cells without a common class are equal in all tests")
 
     def _made(self, key: tuple[int, ...]) -> int:
         return self.nodes.setdefault(key, len(self.nodes))
