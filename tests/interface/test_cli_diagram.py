@@ -62,7 +62,7 @@ def test_a_fair_and_stable_diagram(table, tmp_path):
     assert objective == recounted
     assert re.search(r"constraint +MaxSplits\(3\): [0-3] in use", told)
     assert re.search(r"constraint +MinSamples\(0.05\): ", told)
-    assert float(re.search(r"DemographicParity\(ratio=0.7\): worst ratio ([\d.]+)", told)[1]) >= 0.7
+    assert float(re.search(r"DemographicParity\('sex', ratio=0.7\): worst ratio ([\d.]+)", told)[1]) >= 0.7
     model = proofwood.load(out)
     assert model.widths == (1, 2, 4)
     assert (model.alpha, model.splits, model.random_state, model.max_thresholds) == (0.02, "univariate", 3, 20)
@@ -70,9 +70,9 @@ def test_a_fair_and_stable_diagram(table, tmp_path):
     assert model.constraints == [
         proofwood.MaxSplits(3),
         proofwood.MinSamples(0.05),
-        proofwood.DemographicParity(ratio=0.7),
+        proofwood.DemographicParity("sex", ratio=0.7),
     ]
-    assert "constraint: DemographicParity(ratio=0.7): worst ratio" in worked("show", out)
+    assert "constraint: DemographicParity('sex', ratio=0.7): worst ratio" in worked("show", out)
     assert worked("predict", out, table).splitlines()[1] in ("good", "bad")
 
 
@@ -90,7 +90,7 @@ def test_every_kind_of_fairness(table, tmp_path, option, kind):
     worked(
         "fit", table, "--target", "ok", *QUICK, option, "sex", "--positive", "bad", "--min-samples", 20, "--out", out
     )
-    assert proofwood.load(out).constraints == [proofwood.MinSamples(20), kind(pos_label="bad")]
+    assert proofwood.load(out).constraints == [proofwood.MinSamples(20), kind("sex", pos_label="bad")]
 
 
 @pytest.mark.parametrize("column", ["sex", "a:b"])
@@ -98,7 +98,7 @@ def test_a_penalty_instead_of_a_constraint(table, tmp_path, column):
     out = tmp_path / "odd.json"
     asked = f"{column}:0.9:1.5"
     told = worked("fit", table, "--target", "ok", *QUICK, "--demographic-parity", asked, "--out", out)
-    constraint = proofwood.DemographicParity(ratio=0.9, penalty=1.5)
+    constraint = proofwood.DemographicParity(column, ratio=0.9, penalty=1.5)
     assert proofwood.load(out).constraints == [constraint]
     assert re.search(r"constraint +" + re.escape(repr(constraint)) + r": worst ratio [\d.]+, \d+ rows short", told)
     objective, recounted = (
@@ -114,6 +114,12 @@ def test_the_sensitive_column_may_stay(table, tmp_path):
     worked("fit", table, "--target", "ok", *QUICK, "--demographic-parity", "a:b", "--out", out)  # a name with a colon
     assert "a:b" not in proofwood.load(out).feature_names_in_
     worked("fit", table, "--target", "ok", *QUICK, "--demographic-parity", "a:b:0.5", "--equal-opportunity", "a:b")
+
+
+@pytest.mark.parametrize("more", [["--demographic-parity", "a:b"], ["--max-depth", "2", "--max-depth", "3"]])
+def test_an_option_of_one_value_is_given_once(table, more):
+    told = failed("fit", table, "--target", "ok", "--demographic-parity", "sex:0.9", *more)
+    assert f"Invalid value for '{more[0]}': it is given more than once" in told
 
 
 def test_oblique_splits_and_trees(table):

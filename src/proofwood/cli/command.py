@@ -21,6 +21,16 @@ def _write_as_it_is(text: str | None, title: str, formatter: Any) -> None:
                 formatter.write(f"  {line}".rstrip() + "\n")
 
 
+def _require_once(command: TyperCommand, ctx: Any, args: list[str]) -> None:
+    """Raise BadParameter if an option of one value is typed twice, of which one would not count."""
+    typed = command.make_parser(ctx).parse_args(list(args))[2]
+    single = [one for one in typed if one.param_type_name == "option" and not (one.multiple or one.is_flag)]
+    for option in single:
+        if single.count(option) > 1:
+            hint = f"'{option.opts[0]}'"
+            raise typer.BadParameter("it is given more than once: expected one value", ctx, param_hint=hint)
+
+
 class Command(TyperCommand):
     """A command whose help ends with examples, and whose errors suggest the choice that may be meant."""
 
@@ -31,6 +41,8 @@ class Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments; the error for a value that is not a choice suggests the choice that may be meant."""
         try:
+            if not ctx.resilient_parsing:
+                _require_once(self, ctx, args)
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
             error.message = corrected(error.message)

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from itertools import chain
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -261,10 +261,12 @@ class FairnessConstraint(Constraint):
                     f"{self!r}: penalty must be a number from 0 (the price of each row by which a group falls short; "
                     "a wrong row costs 1), or None for a constraint that must be met"
                 )
-        if self.groups is None:
+        if self.groups is None or isinstance(self.groups, str):  # all groups; of sensitive_features, or of a column
             return
         if not isinstance(self.groups, tuple):
-            raise ValueError(f"{self!r}: groups must be None or a list of values of sensitive_features")
+            raise ValueError(
+                f"{self!r}: groups must be None, the name of a column, or a list of values of sensitive_features"
+            )
         try:
             different = len(set(self.groups)) == len(self.groups)
         except TypeError:
@@ -273,11 +275,6 @@ class FairnessConstraint(Constraint):
             ) from None
         if len(self.groups) < 2 or not different:
             raise ValueError(f"{self!r}: groups must have at least two values, all different, to compare in pairs")
-
-    @property
-    def unnamed(self) -> Self:
-        """The constraint without the column of groups that it names, which only trees take."""
-        return replace(self, groups=None) if isinstance(self.groups, str) else self
 
     @property
     def price(self) -> Fraction | None:
@@ -361,7 +358,7 @@ class FairnessConstraint(Constraint):
         ValueError
             If lengths differ, the positive class is not clear, or no row of a group counts for its rate.
         """
-        self.unnamed.check()
+        self.check()
         true, predicted = np.asarray(y_true).reshape(-1), np.asarray(y_pred).reshape(-1)
         if true.size != predicted.size:
             raise ValueError(f"y_true has {true.size} labels and y_pred {predicted.size}: pass one per row in both")
@@ -410,7 +407,7 @@ class FairnessConstraint(Constraint):
 
     def _compared(self, groups: Groups) -> list[int]:
         """The codes of the groups to compare. Raise ValueError if they are fewer than two, too many, or unknown."""
-        if self.groups is None or isinstance(self.groups, str):  # the name of their column, where a learner takes it
+        if self.groups is None or isinstance(self.groups, str):
             present: list[int] = np.unique(groups.index).tolist()
             if len(present) < 2:
                 held = f"only the value {groups.values[present[0]]!r}" if present else "no value"
@@ -497,6 +494,70 @@ KINDS: Mapping[str, type[Constraint]] = {
     for kind in (DemographicParity, EqualOpportunity, PredictiveEquality, EqualizedOdds, MaxSplits, MinSamples)
 }
 """All classes of constraints, by name."""
+
+
+def compared_groups(constraints: Iterable[Constraint], X: Any, sensitive_features: Any) -> Any:
+    """The group of each row that constraints on rates compare: as given, or a column of ``X`` that they name.
+
+    Returns
+    -------
+    object or None
+        None if no constraint compares groups, or if neither is given.
+
+    Raises
+    ------
+    ValueError
+        If the constraints name different columns, or one that ``X`` does not have; or if values are given that no
+        constraint compares, or that have another name than the column.
+    """
+    fair = [one for one in constraints if isinstance(one, FairnessConstraint)]
+    if not fair and sensitive_features is not None:
+        raise ValueError(
+            "sensitive_features is given, but no constraint compares groups: add one, such as "
+            "constraints=[DemographicParity(ratio=0.8)] (with ratio=0 the rates are only reported), or leave it out"
+        )
+    columns = sorted({one.groups for one in fair if isinstance(one.groups, str)})
+    if len(columns) > 1:
+        raise ValueError(f"constraints compare the groups of different columns, {shown(columns)}: name one")
+    if not columns:
+        return sensitive_features
+    (column,) = columns
+    if sensitive_features is not None:
+        if getattr(sensitive_features, "name", None) == column:
+            return sensitive_features
+        raise ValueError(f"a constraint names the column {column!r}, and sensitive_features is given: leave out one")
+    if not is_frame(X) or column not in X.columns:
+        raise ValueError(
+            f"a constraint names {column!r} as the column of groups, but X is no frame with such a column: pass the "
+            "group of each row as sensitive_features"
+        )
+    return X[column]
+
+
+def require_groups(constraint: Constraint, groups: Any) -> None:
+    """Raise ValueError if the group of each row is not known."""
+    if groups is None:
+        raise ValueError(
+            f"{constraint!r} compares groups: pass the group of each row, fit(X, y, sensitive_features=...), or "
+            f"name their column, {type(constraint).__name__}('sex')"
+        )
+
+
+def all_in_plain(given: Any) -> Any:
+    """The parameter ``constraints`` as plain values for a model file."""
+    if isinstance(given, Constraint):
+        return given.to_plain()
+    plain = [constraint.to_plain() for constraint in given]
+    return plain if isinstance(given, list) else tuple(plain)
+
+
+def all_from_plain(given: Any) -> Any:
+    """The inverse of :func:`all_in_plain`; ValueError if the values are no constraints."""
+    if isinstance(given, Mapping):
+        return from_plain(given)
+    if isinstance(given, (list, tuple)) and all(isinstance(entry, Mapping) for entry in given):
+        return type(given)(from_plain(entry) for entry in given)
+    raise ValueError(f"constraints are {given!r}: expected a list of names with parameters")
 
 
 def from_plain(saved: Mapping[str, Any]) -> Constraint:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from proofwood.data.frames import is_frame
 from proofwood.data.schema import Schema
-from proofwood.estimators.constraints import Constraint, FairnessConstraint, Groups, checked, from_plain, require_exact
+from proofwood.estimators.constraints import FairnessConstraint, Groups, checked, require_exact, require_groups
 from proofwood.estimators.fitted import model_of_fit
 from proofwood.estimators.monotone import has_directions
 from proofwood.estimators.tree_learner import SETS_OF_HELD_LEAVES, PosedTree
 from proofwood.language import gettext, marked, number
 from proofwood.model.evaluate import predict
 from proofwood.model.node_table import FloatArray, NodeTable
-from proofwood.printable import shown
 from proofwood.problem.class_limits import FairClasses
 from proofwood.problem.diagram import LARGEST_SUM
 
@@ -29,65 +26,20 @@ if TYPE_CHECKING:
 MEETING = marked("trees that meet %(constraints)s")
 
 
-def tree_constraints(given: Any) -> tuple[tuple[FairnessConstraint, ...], str | None]:
-    """The constraints on rates, and the column of the table that they name as groups, or None.
-
-    Raises
-    ------
-    ValueError
-        If an element is another constraint, or has a penalty, or two name different columns.
-    """
-    listed = [given] if isinstance(given, Constraint) else given
-    if not isinstance(listed, (list, tuple)):
-        listed = checked(listed)
-    named = [one.groups for one in listed if isinstance(one, FairnessConstraint) and isinstance(one.groups, str)]
-    checked([one.unnamed if isinstance(one, FairnessConstraint) else one for one in listed])
-    for one in listed:
+def tree_constraints(given: Any) -> tuple[FairnessConstraint, ...]:
+    """The constraints on rates. Raise ValueError if an element is another constraint, or has a penalty."""
+    for one in (found := checked(given)):
         if not isinstance(one, FairnessConstraint):
             raise ValueError(f"{one!r} limits diagrams: for trees, set max_depth and min_samples_leaf")
         if one.penalty is not None:
             raise ValueError(f"{one!r}: a penalty is for diagrams; trees must meet a constraint, without penalty=")
-    if len(set(named)) > 1:
-        raise ValueError(f"constraints compare the groups of different columns, {shown(sorted(set(named)))}: name one")
-    return tuple(listed), named[0] if named else None
+    return tuple(one for one in found if isinstance(one, FairnessConstraint))
 
 
 def few_levels(schema: Schema, X: FloatArray) -> bool:
     """Whether all sets of levels in ``X`` can be columns of their own, so that all trees can be looked at."""
     tested = [j for j in schema.nominal if j not in schema.left_out]
     return all(np.unique(X[:, j]).size <= SETS_OF_HELD_LEAVES for j in tested)  # missing values are one more
-
-
-def sensitive_values(X: Any, column: str | None, sensitive_features: Any) -> Any:
-    """The group of each row: as given, or the column of the table that a constraint names.
-
-    Raises
-    ------
-    ValueError
-        If both are given, or the table has no such column.
-    """
-    if column is None:
-        return sensitive_features
-    if sensitive_features is not None:
-        raise ValueError(f"a constraint names the column {column!r}, and sensitive_features is given: leave out one")
-    if not is_frame(X) or column not in X.columns:
-        raise ValueError(
-            f"a constraint names {column!r} as the column of groups, but X is no frame with such a column: pass the "
-            "group of each row as sensitive_features"
-        )
-    return X[column]
-
-
-def compared_groups(constraints: Any, X: Any, sensitive_features: Any) -> Any:
-    """The group of each row that ``constraints`` compare, None without one; ValueError if they cannot be used."""
-    limits, column = tree_constraints(constraints)
-    groups = sensitive_values(X, column, sensitive_features)
-    if groups is not None and not limits:
-        raise ValueError(
-            "sensitive_features is given, but no constraint compares groups: add one, such as "
-            "constraints=[DemographicParity(ratio=0.8)] (with ratio=0 the rates are only reported), or leave it out"
-        )
-    return groups
 
 
 def require_errors(learner: Any, given: ClassRows, what: str) -> None:
@@ -117,11 +69,7 @@ def limited(
         If groups are missing, or the weights have too many digits for exact sums.
     """
     require_errors(learner, given, "constraints")
-    if groups is None:
-        raise ValueError(
-            f"{constraints[0]!r} compares groups: pass the group of each row, fit(X, y, sensitive_features=...), or "
-            f"name their column, {type(constraints[0]).__name__}('sex')"
-        )
+    require_groups(constraints[0], groups)
     problem = posed.problem
     of_rows = Groups.of(groups, given.n_rows, given.sample_weight).take(problem.kept)
     made = [rate for one in constraints for rate in one.rates(of_rows, given.classes, problem.codes)]
@@ -145,23 +93,6 @@ def attained(
         code = one.positive_code(classes)
         found[repr(one)] = one.attained(groups, problem.codes == code, predicted == code)
     return found
-
-
-def constraints_in_plain(given: Any) -> Any:
-    """The parameter ``constraints`` as plain values for a model file."""
-    if isinstance(given, Constraint):
-        return given.to_plain()
-    plain = [constraint.to_plain() for constraint in given]
-    return plain if isinstance(given, list) else tuple(plain)
-
-
-def constraints_from_plain(given: Any) -> Any:
-    """The inverse of :func:`constraints_in_plain`; ValueError if the values are no constraints."""
-    if isinstance(given, Mapping):
-        return from_plain(given)
-    if isinstance(given, (list, tuple)) and all(isinstance(entry, Mapping) for entry in given):
-        return type(given)(from_plain(entry) for entry in given)
-    raise ValueError(f"constraints are {given!r}: expected a list of names with parameters")
 
 
 class FairTrees:

@@ -31,8 +31,10 @@ from proofwood.estimators.constraints import (
     Constraint,
     FairnessConstraint,
     MaxSplits,
+    all_from_plain,
+    all_in_plain,
     checked,
-    from_plain,
+    compared_groups,
 )
 from proofwood.estimators.over_tests import ClassifierOverTests
 from proofwood.estimators.parameters import AUTO, check_variant, seconds_of
@@ -215,7 +217,7 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         X : (n_samples, n_features) an array, or a pandas or polars frame, of finite numbers, text, categories, dates or
             times; values may be missing, but not with ``splits="oblique"``, which needs numbers
         y, sample_weight : as in every learner
-        sensitive_features : (n_samples,) group of each row, for fairness constraints; it need not be a column of ``X``
+        sensitive_features : (n_samples,) group of each row, for fairness constraints that name no column of ``X``
 
         Returns
         -------
@@ -233,9 +235,11 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         OptimalityWarning
             If a limit or Ctrl-C ended the search before the proof. The estimator then has the best model found so far.
         """
+        constraints = checked(self.constraints)
+        groups = compared_groups(constraints, X, sensitive_features)
 
         def constrain(posed: PosedDiagram, given: ClassRows) -> PosedDiagram:
-            return constrained(posed, given, checked(self.constraints), sensitive_features)
+            return constrained(posed, given, constraints, groups)
 
         self._fit(X, y, sample_weight, constrain)
         return self
@@ -489,9 +493,10 @@ class OptimalDiagramClassifier(ClassifierOverTests):
         """
         fitted = self._as_fitted()
         soft = tuple(one for one in checked(fitted.constraints) if not must_be_met(one))
+        groups = compared_groups(soft, X, sensitive_features) if soft else None
 
         def constrain(posed: PosedDiagram, given: ClassRows) -> PosedDiagram:
-            return constrained(posed, given, soft, sensitive_features) if soft else posed
+            return constrained(posed, given, soft, groups) if soft else posed
 
         return fitted._recount(X, y, sample_weight, constrain)
 
@@ -585,25 +590,11 @@ class OptimalDiagramClassifier(ClassifierOverTests):
     # ------------------------------------------------------------------------------------------------------ saving
 
     def _parameters_to_save(self) -> dict[str, Any]:
-        given = self.constraints
-        if isinstance(given, Constraint):
-            return {**super()._parameters_to_save(), "constraints": given.to_plain()}
-        plain = [constraint.to_plain() for constraint in given]
-        return {
-            **super()._parameters_to_save(),
-            "constraints": plain if isinstance(given, list) else tuple(plain),
-        }
+        return {**super()._parameters_to_save(), "constraints": all_in_plain(self.constraints)}
 
     @classmethod
     def _parameters_from(cls, saved: Mapping[str, Any]) -> dict[str, Any]:
-        given = saved.get("constraints", ())
-        made: Any
-        if isinstance(given, Mapping):
-            made = from_plain(given)
-        elif isinstance(given, (list, tuple)) and all(isinstance(entry, Mapping) for entry in given):
-            made = type(given)(from_plain(entry) for entry in given)
-        else:
-            raise ValueError(f"constraints are {given!r}: expected a list of names with parameters")
+        made = all_from_plain(saved.get("constraints", ()))
         checked(made)
         # Files without a norm are from versions that always used "l1".
         return super()._parameters_from({"norm": "l1", **saved, "constraints": made})

@@ -23,14 +23,12 @@ from proofwood.engines.trees.ordered import solve_ordered
 from proofwood.engines.trees.ratios import solve_ratio
 from proofwood.estimators.base import columns_counted
 from proofwood.estimators.classifier import ClassRows, ProvedClassifier
+from proofwood.estimators.constraints import all_from_plain, all_in_plain, compared_groups
 from proofwood.estimators.costs import AvoidableCosts, Costs, RowCosts, as_weights, cost_matrix, with_classes
 from proofwood.estimators.fair_trees import (
     MEETING,
     FairTrees,
     attained,
-    compared_groups,
-    constraints_from_plain,
-    constraints_in_plain,
     few_levels,
     limited,
     tree_constraints,
@@ -236,7 +234,7 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
 
         Returns, Raises, Warns : as in every fit
         """
-        groups = compared_groups(self.constraints, X, sensitive_features)
+        groups = compared_groups(tree_constraints(self.constraints), X, sensitive_features)
         with self._given(costs):
             try:
                 self._fit(X, y, sample_weight, self._constrained(groups))
@@ -245,7 +243,7 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
         return self
 
     def _constrained(self, groups: Any) -> Callable[[PosedTree, ClassRows], PosedTree] | None:
-        constraints, _ = tree_constraints(self.constraints)
+        constraints = tree_constraints(self.constraints)
 
         def constrain(posed: PosedTree, given: ClassRows) -> PosedTree:
             posed, self._compared = limited(posed, self, given, constraints, groups)
@@ -318,7 +316,7 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
         by_depth = {
             "criterion": self._ratio is not None,
             "monotonic_cst": has_directions(self.monotonic_cst),
-            "constraints": bool(tree_constraints(self.constraints)[0]),
+            "constraints": bool(tree_constraints(self.constraints)),
         }
         for name in (name for name, given in by_depth.items() if given):
             raise any_depth(BY_DEPTH % f"a fit with {parameter(name, getattr(self, name))}")
@@ -337,7 +335,7 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
         given = {
             "criterion": self._ratio is not None,
             "monotonic_cst": has_directions(self.monotonic_cst),
-            "constraints": bool(tree_constraints(self.constraints)[0]),
+            "constraints": bool(tree_constraints(self.constraints)),
         }
         return tuple(name for name, there in given.items() if there)
 
@@ -358,7 +356,7 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
         return repr(float(recall)).removesuffix(".0") if recall else ""
 
     def _tests_sets(self, given: ClassRows) -> bool:
-        if (tree_constraints(self.constraints)[0] or self._recall) and (
+        if (tree_constraints(self.constraints) or self._recall) and (
             few_levels(self.schema_, columns_counted(given)) or (self.max_depth or 0) <= 1
         ):
             return False  # all sets as columns; the order of levels by their shares does not suffice under limits
@@ -393,7 +391,7 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
 
     def _scope(self, problem: PosedTree, result: Result) -> tuple[str, ...]:
         order = shown_directions(directions_of(self.monotonic_cst, self.schema_), self.schema_, self.classes_)
-        constraints = " and ".join(map(repr, tree_constraints(self.constraints)[0]))
+        constraints = " and ".join(map(repr, tree_constraints(self.constraints)))
         meeting = (MEETING % {"constraints": constraints},) if constraints else ()
         finding = (FINDING % {"n_recall": self._recall},) if self._recall else ()
         return (*super()._scope(problem, result), *order, *meeting, *finding)
@@ -435,19 +433,19 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
             raise AssertionError("the tree breaks a constraint")
         self.fairness_ = {}
         if "_compared" in vars(self):
-            asked = tree_constraints(self.constraints)[0]
+            asked = tree_constraints(self.constraints)
             self.fairness_ = attained(self.model_, problem, asked, self._compared, self.classes_)
         if isinstance(given, ClassRows) and given.costs is not None:
             self.unavoidable_cost_ = float(np.sum(given.costs.values.min(axis=1) * given.real_weights))
 
     def _parameters_to_save(self) -> dict[str, Any]:
-        constraints = {"constraints": constraints_in_plain(self.constraints)}
+        constraints = {"constraints": all_in_plain(self.constraints)}
         recall = {"min_recall": float(self._recall)} if self._recall else {}
         return {**super()._parameters_to_save(), **plain_directions(self.monotonic_cst), **constraints, **recall}
 
     @classmethod
     def _parameters_from(cls, saved: Mapping[str, Any]) -> dict[str, Any]:
-        constraints = constraints_from_plain(saved.get("constraints", ()))
+        constraints = all_from_plain(saved.get("constraints", ()))
         tree_constraints(constraints)
         return super()._parameters_from({**saved, "constraints": constraints})
 
@@ -467,7 +465,7 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
         self.unavoidable_cost_ = cost
         self._size_chosen = bool(saved.get("size_chosen", False))
         self.fairness_ = {str(name): float(ratio) for name, ratio in saved.get("fairness", {}).items()}
-        asked = tree_constraints(self.constraints)[0]
+        asked = tree_constraints(self.constraints)
         if set(self.fairness_) != set(map(repr, asked)) or not all(0 <= r <= 1 for r in self.fairness_.values()):
             raise ValueError("fairness does not have a ratio from 0 to 1 for each constraint")
 

@@ -17,7 +17,8 @@ from proofwood.estimators.candidates import FittedCandidates
 from proofwood.estimators.choice import Rule, score_name, values_of
 from proofwood.estimators.chosen_tree import ChosenTree
 from proofwood.estimators.classifier import ClassRows, FittedClassifier
-from proofwood.estimators.fair_trees import FairTrees, compared_groups
+from proofwood.estimators.constraints import compared_groups
+from proofwood.estimators.fair_trees import FairTrees, tree_constraints
 from proofwood.estimators.few_leaves import check_most
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
 from proofwood.estimators.ratios import RATIOS
@@ -189,7 +190,7 @@ class OptimalTreeCV(TreeQuestions, FairTrees, ChosenTree, FittedClassifier):
         OptimalityWarning
             If a limit or Ctrl-C ended a search before its proof. After Ctrl-C no further candidates are tried.
         """
-        self._sensitive = compared_groups(self.constraints, X, sensitive_features)
+        self._sensitive = compared_groups(tree_constraints(self.constraints), X, sensitive_features)
         try:
             return super().fit(X, y, sample_weight, groups=groups)
         finally:

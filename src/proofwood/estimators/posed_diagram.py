@@ -13,7 +13,14 @@ import numpy.typing as npt
 from proofwood.data.binarize import Binarizer
 from proofwood.data.scale import Scaling
 from proofwood.estimators.classifier import ClassRows
-from proofwood.estimators.constraints import Constraint, FairnessConstraint, Groups, MaxSplits, MinSamples
+from proofwood.estimators.constraints import (
+    Constraint,
+    FairnessConstraint,
+    Groups,
+    MaxSplits,
+    MinSamples,
+    require_groups,
+)
 from proofwood.model.evaluate import predict, walk
 from proofwood.model.node_table import FloatArray, IntArray, NodeTable
 from proofwood.model.reshape import refresh
@@ -57,19 +64,14 @@ def constrained(
     posed: PosedDiagram,
     given: ClassRows,
     constraints: tuple[Constraint, ...],
-    sensitive_features: Any,
+    groups_of_rows: Any,
 ) -> PosedDiagram:
-    """Add the constraints to the problem of ``posed``. Raise ValueError if groups are missing or not used."""
+    """Add the constraints to the problem of ``posed``. Raise ValueError if groups are missing."""
     problem, rows = posed.problem, posed.problem.rows
     fair = [constraint for constraint in constraints if isinstance(constraint, FairnessConstraint)]
-    if fair and sensitive_features is None:
-        raise ValueError(f"{fair[0]!r} compares groups: pass the group of each row, fit(X, y, sensitive_features=...)")
-    if sensitive_features is not None and not fair:
-        raise ValueError(
-            "sensitive_features is given, but no constraint compares groups: add one, such as "
-            "constraints=[DemographicParity(ratio=0.8)] (with ratio=0 the rates are only reported), or leave it out"
-        )
-    groups = Groups.of(sensitive_features, given.n_rows, given.sample_weight).take(rows.kept) if fair else None
+    if fair:
+        require_groups(fair[0], groups_of_rows)
+    groups = Groups.of(groups_of_rows, given.n_rows, given.sample_weight).take(rows.kept) if fair else None
     rates: list[Rate] = []
     priced: list[tuple[Fraction, tuple[Rate, ...]]] = []
     for constraint in fair:

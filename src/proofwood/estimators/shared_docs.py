@@ -212,8 +212,8 @@ checkpoint : str, path or None, default None
 
 FAIRNESS = {
     "groups": """\
-groups : values of ``sensitive_features`` to compare, at least two; None for all values. Rows of other groups are not
-    constrained.""",
+groups : values of ``sensitive_features`` to compare, at least two; None for all values; or the name of the column of
+    ``X`` whose values are the groups. Rows of other groups are not constrained.""",
     "ratio": """\
 ratio : float in [0, 1], default 0.8
     The rate of each group must be at least ``ratio`` times the rate of each other group. 0.8 is the four-fifths rule,

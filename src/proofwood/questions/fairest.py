@@ -16,9 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from proofwood.arguments import is_integer, seconds
 from proofwood.engines.trees.fair import LeastSum, least_sum
-from proofwood.estimators.constraints import FairnessConstraint, Groups, require_exact
+from proofwood.estimators.constraints import FairnessConstraint, Groups, compared_groups, require_exact, require_groups
 from proofwood.estimators.fair_trees import require_errors as require_learner
-from proofwood.estimators.fair_trees import sensitive_values, tree_constraints
+from proofwood.estimators.fair_trees import tree_constraints
 from proofwood.estimators.optimal_tree import OptimalTreeClassifier
 from proofwood.estimators.tree_learner import PosedTree
 from proofwood.exceptions import OptimalityWarning
@@ -94,10 +94,9 @@ class Fairest:
         constraint, X, y, sample_weight, sensitive_features, slack, time_limit : as in the method
         """
         check_is_fitted(model)
-        (asked,), column = _one_constraint(constraint)
-        groups = sensitive_values(X, column, sensitive_features)
-        if groups is None:
-            raise ValueError(f"{asked!r} compares groups: pass the group of each row as sensitive_features")
+        asked = _one_constraint(constraint)
+        groups = compared_groups([asked], X, sensitive_features)
+        require_groups(asked, groups)
         rows = rows_of_fit(model, X, y, sample_weight)
         require_errors(model, "fairest")
         require_learner(model, rows, "fairest")
@@ -240,11 +239,11 @@ def _in_units(slack: Any, problem: TreeProblem) -> int:
     return problem.cost.gap_units(slack)
 
 
-def _one_constraint(given: Any) -> tuple[tuple[FairnessConstraint], str | None]:
+def _one_constraint(given: Any) -> FairnessConstraint:
     if not isinstance(given, FairnessConstraint):
         raise ValueError(f"constraint={given!r}: expected one that compares groups, such as DemographicParity('sex')")
-    (one,), column = tree_constraints(given)
-    return (one,), column
+    (one,) = tree_constraints(given)
+    return one
 
 
 def _forms(constraint: FairnessConstraint, groups: Groups, classes: Any, posed: PosedTree) -> _Forms:

@@ -68,7 +68,7 @@ def limited_by(model: OptimalTreeClassifier) -> str | None:
         return "max_leaf_nodes"
     if any(directions_of(model.monotonic_cst, model.schema_)):
         return "monotonic_cst"
-    return "constraints" if tree_constraints(model.constraints)[0] else None
+    return "constraints" if tree_constraints(model.constraints) else None
 
 
 def as_model(model: OptimalTreeClassifier, result: Result, X: FloatArray) -> OptimalTreeClassifier:

@@ -11,7 +11,15 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from proofwood import DemographicParity, EqualizedOdds, EqualOpportunity, MaxSplits, OptimalTreeClassifier, load
+from proofwood import (
+    DemographicParity,
+    EqualizedOdds,
+    EqualOpportunity,
+    MaxSplits,
+    OptimalDiagramClassifier,
+    OptimalTreeClassifier,
+    load,
+)
 from tests.command_line import failed, worked
 from tests.unit.questions.test_fairest import balanced, chosen_rows, people, rates_of
 
@@ -70,6 +78,19 @@ def test_groups_are_values_or_a_column() -> None:
     values = OptimalTreeClassifier(max_depth=2, constraints=DemographicParity(ratio=0.9))
     values.fit(X, y, sensitive_features=X["sex"])
     assert named.export_text() == values.export_text()
+    named.fit(X.drop(columns="sex"), y, sensitive_features=X["sex"])  # a series of its name
+    assert "sex" in named.summary()
+    diagrams = [
+        OptimalDiagramClassifier((1, 2), constraints=DemographicParity(*name, ratio=0.9), drop=["sex"]).fit(
+            X, y, **given
+        )
+        for name, given in ((["sex"], {}), ([], {"sensitive_features": X["sex"]}))
+    ]
+    assert diagrams[0].export_text() == diagrams[1].export_text()
+    assert [*diagrams[0].fairness_.values()] == [*diagrams[1].fairness_.values()]
+    assert "DemographicParity('sex', ratio=0.9)" in diagrams[0].summary()
+    with pytest.raises(ValueError, match="leave out one"):
+        named.fit(X, y, sensitive_features=X["sex"].rename("other"))
     assert clone(named).constraints == named.constraints
 
 
@@ -138,7 +159,7 @@ def test_the_command_line_limits_rates(tmp_path: Path) -> None:
     X.assign(hired=y).to_csv(tmp_path / "people.csv", index=False)
     call = ["fit", str(tmp_path / "people.csv"), "--target", "hired", "--max-depth", "2"]
     told = worked(*call, "--demographic-parity", "sex:0.9")
-    assert "trees that meet DemographicParity(ratio=0.9)" in told
+    assert "trees that meet DemographicParity('sex', ratio=0.9)" in told
     assert "penalty is for diagrams" in failed(*call, "--demographic-parity", "sex:0.9:1")
     assert "worst ratio" in worked(*call, "--demographic-parity", "sex:0.9", "--cv", "3")
 

@@ -225,7 +225,7 @@ def test_what_cannot_be_asked_is_told() -> None:
         with pytest.raises(ValueError, match="slack="):
             tree.fairest(parity, X, y, slack=slack)
     with pytest.raises(ValueError, match="leave out one"):
-        tree.fairest(parity, X, y, sensitive_features=X["sex"])
+        tree.fairest(parity, X, y, sensitive_features=list(X["sex"]))
     with pytest.raises(ValueError, match="not those of the fit"):
         tree.fairest(parity, X, np.where(y == "yes", "no", "yes"))
     with pytest.raises(ValueError, match="two classes"):

@@ -84,7 +84,7 @@ def _constraints(
         column, ratio, penalty = _column_and_numbers(shown, given[option], columns)
         require_column(columns, column)
         named[column] = shown
-        made.append(kinds.KINDS[kind](ratio=ratio, pos_label=pos_label, penalty=penalty))  # type: ignore[call-arg]
+        made.append(kinds.KINDS[kind](column, ratio=ratio, pos_label=pos_label, penalty=penalty))  # type: ignore[call-arg]
     if len(named) > 1:
         asked = " and ".join(f"{shown} {column!r}" for column, shown in named.items())
         raise DataError(f"{asked} compare different columns: all fairness constraints must use the same column")
