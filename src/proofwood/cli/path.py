@@ -75,7 +75,9 @@ register(
                     "objective": described(NUMBER, "what it costs without a price of leaves"),
                     "lower_bound": NUMBER,
                     "status": STATUS,
-                    "alpha_from": nullable(NUMBER, "least price of a leaf for which the tree is the best one"),
+                    "alpha_from": nullable(
+                        NUMBER, "least price of a leaf for which the tree is the best one of the path"
+                    ),
                     "alpha_to": nullable(NUMBER, "greatest such price"),
                     "held_out": nullable(
                         NUMBER, "mean share of wrong held-out rows, of numbers 1 - R²; null without --cv"

@@ -24,6 +24,7 @@ from proofwood.data.schema import forms_of
 from proofwood.engines.trees.front import MOST_LEAVES, Front, FrontTree, most_leaves
 from proofwood.estimators.base import fit_within
 from proofwood.estimators.choice import Rule, choose
+from proofwood.estimators.few_leaves import few_leaves, scope_of_leaves
 from proofwood.estimators.folds import folds_of, require_rows
 from proofwood.estimators.fronts import at_price, fitted, front_of
 from proofwood.estimators.input import features_and_labels, target_name, with_row_index
@@ -208,7 +209,7 @@ class TreePath:
         """A polars data frame with one row per number of leaves.
 
         Columns: ``leaves``, ``n_leaves``, ``objective``, ``lower_bound``, ``status``, ``alpha_from`` and ``alpha_to``
-        (null if the tree is the best one for no price); with folds ``held_out``, the mean of the errors there, and
+        (null if the tree is the best one of the path for no price); with folds ``held_out``, the mean of the errors there, and
         ``standard_error``.
         """
         import polars as pl  # start-up time: a path needs no frame
@@ -227,7 +228,7 @@ class TreePath:
         return pl.DataFrame(found)
 
     def summary(self) -> str:
-        """One line for each number of leaves, and one for each limit of the tests."""
+        """One line for each number of leaves, and one for each limit of the tests, and of the trees that have prices."""
         lines = []
         name = self._posed.problem.cost.name
         unit, of_folds = ("wrong", "held-out rows") if name == "errors" else (name, self._of_folds)
@@ -241,7 +242,10 @@ class TreePath:
             if tree.alphas is not None:
                 line += f"; best for alpha {tree.alphas[0]:.4g} to {tree.alphas[1]:.4g}"
             lines.append(line + (" (chosen)" if tree.leaves == self.chosen else ""))
-        return "\n".join([*lines, *(f"the tests: {limit}" for limit in self.scope)])
+        most = few_leaves(self._learner.max_leaf_nodes, self._posed.problem.max_depth)
+        of_prices = scope_of_leaves(most) if any(tree.alphas for tree in self) else ()
+        told = (*(f"the tests: {limit}" for limit in self.scope), *(f"the prices: of {limit}" for limit in of_prices))
+        return "\n".join([*lines, *told])
 
     def plot(self, ax: Any = None, *, figsize: tuple[float, float] | None = None, title: str | None = None) -> Any:
         """Draw errors over the number of leaves with matplotlib, and return the axes.

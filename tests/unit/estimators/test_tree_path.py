@@ -295,3 +295,12 @@ def test_a_stopped_path_names_no_price_of_what_is_not_proved() -> None:
     assert open_
     assert all(tree.alphas is None for tree in open_)
     assert all("best for alpha" not in line for line in path.summary().splitlines() if "at least" in line)
+
+
+def test_prices_name_the_most_leaves_of_the_path() -> None:
+    rng = np.random.default_rng(2)
+    X, y = rng.integers(0, 5, (60, 3)), rng.integers(0, 2, 60)
+    told = [optimal_tree_path(X, y, max_depth=2, max_leaf_nodes=most).summary() for most in (1, 3, 4, None)]
+    last = [text.splitlines()[-1] for text in told]
+    assert last[:2] == ["the prices: of trees of one leaf", "the prices: of trees of at most 3 leaves"]
+    assert not any("the prices: " in text for text in told[2:])
