@@ -260,7 +260,7 @@ class Figures:
     objective : rounded up, so that it is not below the objective of the model
     lower_bound : rounded down
     gap : rounded up
-    share : gap in percent of the objective, rounded up; empty if the objective is not above 0
+    share : gap in percent of the objective, rounded up, or "<0.1%"; empty if the objective is not above 0
     """
 
     objective: str
@@ -281,9 +281,14 @@ class Figures:
         if math.isfinite(gap):
             exact = Fraction(objective) - Fraction(bound)
             gap = gap if Fraction(gap) >= exact else math.nextafter(gap, math.inf)
-            share = f"{math.ceil(1000 * exact / Fraction(objective)) / 10:,.1f}%" if objective > 0 else ""
+            share = _percent(exact / Fraction(objective)) if objective > 0 else ""
         rounded_up = figure(objective, ROUND_CEILING)
         return cls(rounded_up, figure(bound, ROUND_FLOOR), figure(gap, ROUND_CEILING), share)
+
+
+def _percent(share: Fraction) -> str:
+    """A share in percent, rounded up to a tenth."""
+    return "<0.1%" if 0 < share < Fraction(1, 1000) else f"{math.ceil(1000 * share) / 10:,.1f}%"
 
 
 def figure(value: float, rounding: str = ROUND_HALF_EVEN, digits: int = 6) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import signal
 
 import numpy as np
 import polars as pl
@@ -10,6 +12,7 @@ import pytest
 
 import proofwood
 from proofwood import near_optimal_trees, report
+from proofwood.near_optimal import NearOptimalTrees
 from proofwood.report import write
 from tests.command_line import failed, invoke, worked
 from tests.interface.test_cli_json import answer
@@ -51,6 +54,31 @@ def test_a_weight_is_told_as_such(table):
     (told,) = [line for line in weighed if line.startswith("tree 0: ")]
     best = weighed[0].partition("of the optimum ")[2].partition(" ")[0]
     assert told == f"tree 0: objective {best}, weight {best} wrong"
+
+
+def test_ctrl_c_ends_the_questions_that_are_left(table, monkeypatch):
+    asked = []
+
+    def searching(self, time_limit=None):
+        asked.append(time_limit)
+        signal.raise_signal(signal.SIGINT)
+
+    def pressed(self, **more):
+        try:
+            searching(self)
+        except KeyboardInterrupt:
+            return (), ("debts",)
+
+    real = NearOptimalTrees.distinct_of
+    monkeypatch.setattr(NearOptimalTrees, "used_by_all", pressed)
+    monkeypatch.setattr(
+        NearOptimalTrees, "distinct_of", lambda self, **more: asked.append(more["time_limit"]) or real(self, **more)
+    )
+    lines = worked("near", table, *GIVEN, "--without", "debts").splitlines()
+    assert asked == [None, 0.0]
+    assert "not known whether every tree tests debts" in lines
+    assert any(re.match(r"\d+ different predictions of the training rows by the first \d+ trees", one) for one in lines)
+    assert "without debts: not known" in "\n".join(lines)
 
 
 def test_json(table):

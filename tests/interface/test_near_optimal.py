@@ -243,6 +243,8 @@ def test_a_warning_names_a_price() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         near_optimal_trees(X, y, max_depth=2, slack=2, alpha=0.02)
+        for given, more in ((X, {"alpha": 0.5}), (X, {"min_samples_leaf": 100}), (np.zeros_like(X), {})):
+            assert near_optimal_trees(given, y, max_depth=2, slack=1, **more).count in (1, 2)  # no split pays
 
 
 def test_small_depths_and_one_class() -> None:
@@ -398,6 +400,8 @@ def test_questions_stop_with_what_is_known(large: NearOptimalTrees) -> None:
 
 def test_ctrl_c_loses_nothing(large: NearOptimalTrees) -> None:
     fresh = NearOptimalTrees(large._source, large._best, large._budget)
+    with pytest.raises(LookupError, match="interrupted: none of the first"):
+        interrupted(lambda: fresh.first(lambda tree: time.sleep(0.01) is not None), 0.05)
     with pytest.warns(OptimalityWarning, match="interrupt"):
         part = interrupted(fresh.importance, 0.05)
     assert not part.exact

@@ -23,7 +23,7 @@ def _write_as_it_is(text: str | None, title: str, formatter: Any) -> None:
 
 def _require_once(command: TyperCommand, ctx: Any, args: list[str]) -> None:
     """Raise BadParameter if an option of one value is typed twice, of which one would not count."""
-    typed = command.make_parser(ctx).parse_args(list(args))[2]
+    typed: list[Any] = command.make_parser(ctx).parse_args(list(args))[2]
     single = [one for one in typed if one.param_type_name == "option" and not (one.multiple or one.is_flag)]
     for option in single:
         if single.count(option) > 1:

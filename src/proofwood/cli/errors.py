@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import NoReturn, ParamSpec
 
 import typer
@@ -106,6 +108,26 @@ def stops_told() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("always", OptimalityWarning)
         yield
+
+
+@contextmanager
+def noting_interrupts() -> Iterator[list[bool]]:
+    """While it lasts, each Ctrl-C adds to the list, and is raised as before: of several questions, it ends the rest."""
+    pressed: list[bool] = []
+    before = signal.getsignal(signal.SIGINT)
+    if not callable(before):  # ignored, or not of Python
+        yield pressed
+        return
+
+    def note(number: int, frame: FrameType | None) -> None:
+        pressed.append(True)
+        before(number, frame)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

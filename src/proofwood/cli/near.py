@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,6 +25,7 @@ from proofwood.cli.answers import (
     register,
 )
 from proofwood.cli.completion import columns
+from proofwood.cli.errors import noting_interrupts
 from proofwood.cli.files import require_out, say_saved
 from proofwood.cli.labelled import training_rows
 from proofwood.cli.options import (
@@ -52,6 +54,7 @@ from proofwood.printable import printable
 
 if TYPE_CHECKING:
     from proofwood.near_optimal import NearOptimalTrees, NearTree, WithoutColumn
+    from proofwood.near_optimal.trees import ColumnShares, UndecidedRows
 
 EXAMPLES = """
 proofwood data iris --out iris.csv
@@ -168,7 +171,6 @@ def near(
     """
     from proofwood.data.tables import require_columns
     from proofwood.data.targets import banded
-    from proofwood.near_optimal import near_optimal_trees
 
     require_out(plot, data, option="--plot")
     require_picture(plot)
@@ -182,7 +184,8 @@ def near(
     features, labels = rows.features, rows.target
     require_columns(features.columns, without)
     cut = bands_asked(bands)
-    found = near_optimal_trees(
+    found, known, answers = _asked(
+        without,
         features,
         labels,
         max_depth=max_depth,
@@ -198,19 +201,49 @@ def near(
         memory_limit=amount_of_memory(memory_limit),
     )
     trees = [*(found[k] for k in range(min(show, found.count))), *found.sample(sample, random_state)]
-    answers = [found.without(column) for column in without]
     if plot is not None:
         save_picture(lambda: found.plot()[0], plot)
     if as_json:
-        print_answer("near", **_answer(found), without=list(map(_without, answers)), trees=_told(trees), plot=plot)
+        print_answer(
+            "near", **_answer(found, known), without=list(map(_without, answers)), trees=_told(trees), plot=plot
+        )
         return
-    _print(found, answers, trees)
+    _print(found, known, answers, trees)
     if plot is not None:
         say_saved(plot)
 
 
-def _print(found: NearOptimalTrees, answers: list[WithoutColumn], trees: list[NearTree]) -> None:
-    for line in [*found.summary().splitlines(), *_facts(found)]:
+@dataclass(frozen=True)
+class _Known:
+    """What is known of a set: columns of all trees, shares of columns, different predictions, and rows without one."""
+
+    used: tuple[tuple[Any, ...], tuple[Any, ...]]
+    shares: ColumnShares
+    distinct: tuple[int, int]
+    undecided: UndecidedRows
+
+
+def _asked(without: list[str], *table: Any, **options: Any) -> tuple[NearOptimalTrees, _Known, list[WithoutColumn]]:
+    """The set, what is known of it, and the answers about columns. After Ctrl-C, what is left to ask takes no time."""
+    from proofwood.near_optimal import near_optimal_trees
+
+    with noting_interrupts() as pressed:
+        found = near_optimal_trees(*table, **options)
+
+        def left() -> dict[str, Any]:
+            return {"time_limit": 0.0} if pressed else {}
+
+        known = _Known(
+            found.used_by_all(**left()),
+            found.importance(**left()),
+            found.distinct_of(**left()),
+            found.undecided(**left()),
+        )
+        return found, known, [found.without(column, **left()) for column in without]
+
+
+def _print(found: NearOptimalTrees, known: _Known, answers: list[WithoutColumn], trees: list[NearTree]) -> None:
+    for line in [*found.summary().splitlines(), *_facts(found, known)]:
         typer.echo(printable(line))
     for answer in answers:
         typer.echo(printable(str(answer)))
@@ -228,11 +261,9 @@ def _costs(tree: NearTree) -> str:
     return f"objective {figure(tree.objective)}, {wrong}"
 
 
-def _facts(found: NearOptimalTrees) -> Iterator[str]:
+def _facts(found: NearOptimalTrees, known: _Known) -> Iterator[str]:
     """What holds for all trees, a line each."""
-    from proofwood.near_optimal.trees import MOST_TRIED
-
-    (used, unknown), shares, undecided = found.used_by_all(), found.importance(), found.undecided()
+    (used, unknown), shares, undecided = known.used, known.shares, known.undecided
     if used or not unknown:
         yield f"every tree tests {', '.join(map(str, used))}" if used else "no column is in every tree"
     if unknown:
@@ -240,17 +271,17 @@ def _facts(found: NearOptimalTrees) -> Iterator[str]:
     for name, share in list(shares.items())[:MOST_SHARES]:
         if shares.at_most[name] > 0:
             yield f"  {share:7.2%} test {name}" if shares.exact else f"  at least {share:.2%} test {name}"
-    of = "" if found.count <= MOST_TRIED else f" by the first {MOST_TRIED:,} trees"
-    yield f"{found.distinct():,} different predictions of the training rows{of}"
+    different, of = known.distinct
+    yield f"{different:,} different predictions of the training rows" + (
+        f" by the first {of:,} trees" if of < found.count else ""
+    )
     least = "" if undecided.exact else "at least "
     yield f"{least}{undecided.rows:,} of {undecided.of:,} training rows get more than one class"
 
 
-def _answer(found: NearOptimalTrees) -> dict[str, Any]:
+def _answer(found: NearOptimalTrees, known: _Known) -> dict[str, Any]:
     """The set as plain values."""
-    from proofwood.near_optimal.trees import MOST_TRIED
-
-    (used, unknown), shares, undecided = found.used_by_all(), found.importance(), found.undecided()
+    (used, unknown), shares, undecided = known.used, known.shares, known.undecided
     return {
         "count": found.count,
         "exact": found.exact,
@@ -259,7 +290,7 @@ def _answer(found: NearOptimalTrees) -> dict[str, Any]:
         "unit": found.optimum.result_.unit,
         "scope": list(found.scope),
         "counts": [{"objective": cost, "trees": trees} for cost, trees in found.counts.items()],
-        "distinct": {"predictions": found.distinct(), "trees": min(found.count, MOST_TRIED)},
+        "distinct": dict(zip(("predictions", "trees"), known.distinct, strict=True)),
         "always_used": list(map(str, used)),
         "maybe_always_used": list(map(str, unknown)),
         "importance": [

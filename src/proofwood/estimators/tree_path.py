@@ -209,8 +209,8 @@ class TreePath:
         """A polars data frame with one row per number of leaves.
 
         Columns: ``leaves``, ``n_leaves``, ``objective``, ``lower_bound``, ``status``, ``alpha_from`` and ``alpha_to``
-        (null if the tree is the best one of the path for no price); with folds ``held_out``, the mean of the errors there, and
-        ``standard_error``.
+        (null if the tree is the best one of the path for no price); with folds ``held_out``, the mean of the errors
+        there, and ``standard_error``.
         """
         import polars as pl  # start-up time: a path needs no frame
 
@@ -228,7 +228,7 @@ class TreePath:
         return pl.DataFrame(found)
 
     def summary(self) -> str:
-        """One line for each number of leaves, and one for each limit of the tests, and of the trees that have prices."""
+        """One line for each number of leaves, and one for each limit of the tests, and of the trees with prices."""
         lines = []
         name = self._posed.problem.cost.name
         unit, of_folds = ("wrong", "held-out rows") if name == "errors" else (name, self._of_folds)

@@ -210,7 +210,8 @@ def _warn_of_much(problem: TreeProblem, best: int, budget: int, limits: Limits) 
     """Warn where the slack pays for a leaf more, or for a depth less. Ctrl-C is raised: no tree is counted yet."""
     cost = problem.cost
     slack = budget - best
-    if problem.depth == 0 or slack == 0:
+    splits = problem.n_rows >= 2 * problem.min_samples_leaf and bool((problem.X[:1] != problem.X).any())
+    if problem.depth == 0 or slack == 0 or not splits:
         return
     reasons = []
     if 0 < cost.leaf_price <= slack:
@@ -218,7 +219,7 @@ def _warn_of_much(problem: TreeProblem, best: int, budget: int, limits: Limits) 
     shallow = solve(replace(problem, max_depth=problem.depth - 1, max_gap=0), limits=limits)
     if shallow.stats.stopped_by == "interrupt":
         raise KeyboardInterrupt
-    if shallow.model is not None and problem.integer_cost(shallow.model) <= budget:
+    if shallow.model is not None and problem.integer_cost(shallow.model) + cost.leaf_price <= budget:
         reasons.append(f"reaches the best tree of depth {problem.depth - 1}")
     if not reasons:
         return

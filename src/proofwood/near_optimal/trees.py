@@ -226,18 +226,25 @@ class NearOptimalTrees:
         Raises
         ------
         LookupError
-            If none of the first ``most`` trees has it, or of those that were looked at within ``time_limit``, or of
-            those that are counted if the set is not exact, and there are more.
+            If none of the first ``most`` trees has it, or of those that were looked at within ``time_limit`` or before
+            Ctrl-C, or of those that are counted if the set is not exact, and there are more.
         """
         _require_number(most)
-        clock = _Clock(self._seconds(time_limit))
-        for tree in self:
-            if tree.number >= most or clock.is_over:
-                raise self._none_fits(tree.number, "time_limit" if clock.is_over else "most")
-            if predicate(tree):
-                if not self.exact:
-                    _warn("the count of the set stopped at a limit, so that a tree that is not counted may cost less")
-                return tree
+        clock, tried = _Clock(self._seconds(time_limit)), 0
+        try:
+            for tree in self:
+                tried = tree.number
+                if tried >= most or clock.is_over:
+                    raise self._none_fits(tried, "time_limit" if clock.is_over else "most")
+                if predicate(tree):
+                    if not self.exact:
+                        _warn(
+                            "the count of the set stopped at a limit, so that a tree that is not counted may cost less"
+                        )
+                    return tree
+        except KeyboardInterrupt:
+            trees = self.count_in_words()
+            raise LookupError(f"interrupted: none of the first {tried:,} trees fits, of {trees}") from None
         if not self.exact:
             raise self._none_fits(self.count, "the limits of the count")
         return None

@@ -37,7 +37,10 @@ def test_bounds_are_rounded_down_and_objectives_and_gaps_up() -> None:
             assert number(said.lower_bound) <= Fraction(bound) <= number(said.lower_bound) * Fraction(100001, 100000)
             assert number(said.gap) >= Fraction(objective) - Fraction(bound)
             share = (Fraction(objective) - Fraction(bound)) / Fraction(objective)
-            assert share <= number(said.share.rstrip("%")) / 100 <= share + Fraction(2, 1000)
+            assert share <= number(said.share.strip("<%")) / 100 <= share + Fraction(2, 1000)
+    close = Figures.of(ProgressEvent(0.0, 1.0, math.nextafter(1.0, 0)))
+    assert close.share == "<0.1%"
+    assert Figures.of(ProgressEvent(0.0, 1000.0, 999.0)).share == "0.1%"
 
 
 def test_numbers_that_are_equal_are_one_text() -> None:
