@@ -357,7 +357,7 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
 
     def _tests_sets(self, given: ClassRows) -> bool:
         if (tree_constraints(self.constraints) or self._recall) and (
-            few_levels(self.schema_, columns_counted(given)) or (self.max_depth or 0) <= 1
+            few_levels(self.schema_, columns_counted(given)) or self.max_depth == 0
         ):
             return False  # all sets as columns; the order of levels by their shares does not suffice under limits
         by_errors = self.criterion not in SHARES and (given.costs is None or given.costs.factors is not None)

@@ -49,8 +49,8 @@ class Fairest:
     Parameters
     ----------
     difference : greatest difference of two rates of ``tree``, from 0 to 1
-    lower_bound : every tree of the scope within the slack has at least this difference; ``tree.result_.scope`` names
-        what limits the tests, at depth 1 also the order of more than five levels
+    lower_bound : every tree of the scope within the slack has at least this difference; ``scope`` names what limits
+        the tests
     status : "optimal" if both are equal; "feasible" if a limit or the memory left a gap, or if prices do: they are all
         that is searched where a column has more than five levels, or weights have too many digits for sums in 64 bits
     tree : fitted tree with that difference, within the slack; what it says of its own proof is about errors
@@ -154,6 +154,15 @@ class Fairest:
             stopped_by=found.stopped_by,
             seconds=found.seconds,
         )
+
+    @property
+    def scope(self) -> tuple[str, ...]:
+        """What limits the tests of the trees, in words; empty if every test of every column counts."""
+        return self.tree.result_.scope
+
+    def __repr__(self) -> str:
+        of = f" for these tests ({'; '.join(self.scope)})" if self.scope else ""
+        return f"<Fairest: difference {self.difference:.4f}, lower bound {self.lower_bound:.4f}, {self.status}{of}>"
 
     @property
     def gap(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from proofwood import (
     EqualOpportunity,
     MaxSplits,
     OptimalDiagramClassifier,
+    OptimalityWarning,
     OptimalTreeClassifier,
     load,
 )
@@ -174,3 +176,22 @@ def test_categories_that_do_not_occur_are_no_levels() -> None:
         found.append((tree.objective_, tree.lower_bound_, str(tree.status_)))
     assert found[0] == found[1]
     assert found[0][2] == "optimal"
+
+
+@pytest.mark.parametrize("seed", [0, 2, 9, 11])
+def test_beside_sets_of_many_levels_the_cuts_of_one_order_are_looked_at(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    town, skill, street = (rng.integers(0, n, 400) for n in (7, 30, 8))
+    X = pd.DataFrame({"town": [f"t{k}" for k in town], "skill": skill, "street": [f"s{k}" for k in street]})
+    y = np.where(rng.random(400) < (town + skill + street) / 45, "yes", "no")
+    parity = DemographicParity("town", pos_label="yes")
+    found = []
+    for depth, least in ((1, 1), (2, 1), (2, 2)):  # leaves of at least two rows: cuts of one order are all tests
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", OptimalityWarning)
+            found.append(OptimalTreeClassifier(depth, constraints=parity, min_samples_leaf=least).fit(X, y))
+    one, two, ordered = found
+    assert one.objective_ >= two.objective_
+    assert ordered.status_ == "optimal"
+    assert two.lower_bound_ <= two.objective_ <= ordered.objective_
+    assert not any("order" in limit for limit in two.result_.scope)

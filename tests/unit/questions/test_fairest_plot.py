@@ -61,7 +61,7 @@ def test_pictures_say_that_tests_are_limited() -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"town": rng.choice([*"abcdefgh"], 200)})
     y, groups = rng.integers(0, 2, 200), rng.choice(["p", "q"], 200)
-    tree = OptimalTreeClassifier(1, min_samples_level=1).fit(X, y)
+    tree = OptimalTreeClassifier(1, min_samples_level=1, min_samples_leaf=2).fit(X, y)
     ax = tree.fairest(DemographicParity(), X, y, sensitive_features=groups, slack=2).plot()
     assert ax.get_title(loc="left") == "differences of rates: DemographicParity for these tests"
     near = near_optimal_trees(X, y, max_depth=1, slack=1, min_samples_level=1)

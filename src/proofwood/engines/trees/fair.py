@@ -32,12 +32,16 @@ from proofwood.problem.targets import Classes
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, Result, Stats, ended
 
+SHALLOW = 2
+"""Depth of trees that are searched first, at little cost, so that deeper ones begin with a good one."""
 HALVINGS = 8
 """How often :func:`least_sum` halves what a tree may cost more than the cheapest one, where prices leave a gap."""
 MOST_SEARCHES = 60
 """The most searches of one question, or of one limit of it."""
 MOST_DIGITS = 10**6
 """The largest denominator of prices, which a linear program finds in float64."""
+FEW_DIGITS = 2**20
+"""A common denominator of prices."""
 MOST_LEAVES = 12
 """The most leaves of a tree whose labellings are all tried."""
 SETTLED = 1e-9
@@ -189,6 +193,8 @@ class PricedTrees:
     def close(self, prices: Prices, aim: Aim, best: int, least: int) -> bool:
         """Look at all trees that may be better than the best known one; whether that was all of them.
 
+        Of columns that are tested by sets, only the cuts of one order are looked at: that is never all.
+
         Parameters
         ----------
         prices : at which these trees are worth less than ``best * aim.factor + aim.beyond``
@@ -196,7 +202,7 @@ class PricedTrees:
         best : greatest goal of the best known tree
         least : lower bound on that of any tree
         """
-        if self.problem.by_sets or self.problem.min_leaf_weight:
+        if self.problem.min_leaf_weight:
             return False
         fit = self._fit_at(prices, aim.factor, aim.beyond)
         factor = int(aim.factor * fit.scale)
@@ -235,7 +241,7 @@ class PricedTrees:
             threshold = np.where(low < 0, np.nan, value)
             table = NodeTable.uncounted(feature, threshold, low, high, self.problem.target.width, label=label)
             self.note(placed(table, self.problem.X, rule=ThresholdRule.MIDPOINT))
-        return bool(found["complete"])
+        return bool(found["complete"]) and not self.problem.by_sets
 
     def _classes(self, charged: IntArray) -> tuple[npt.NDArray[np.int32], IntArray]:
         """Which rows are cheaper as positive ones, and what the other class costs them."""
@@ -293,6 +299,11 @@ class PricedTrees:
 # ------------------------------------------------------------------------------------------ fewest errors within limits
 
 
+def first_depths(depth: int) -> list[int]:
+    """The depths that are searched one after the other, so that the tree of a depth is no worse than one of less."""
+    return sorted({min(1, depth), min(SHALLOW, depth), depth})
+
+
 def solve_fair(
     problem: TreeProblem,
     *,
@@ -333,6 +344,7 @@ class _Fewest:
         self.trees = PricedTrees(problem, target.rates[0].positive, forms, options, self.clock)
         self.trees.helps = lambda values: max(values.sums) <= 0
         self.lower = Fraction(0)
+        self.n_before = 0
         self.trace: list[ProgressEvent] = []
         self.stopped = 0
 
@@ -340,18 +352,28 @@ class _Fewest:
         """The cheapest known tree within the limits; a leaf that predicts no row positive is within all of them."""
         return min(values for values in self.trees.known if max(values.sums) <= 0)
 
+    @property
+    def _bound(self) -> int:
+        """On the cost of every tree; 0 while trees of less depth are looked at."""
+        return math.ceil(self.lower) if self.trees.problem.depth == self.problem.depth else 0
+
     def closed(self) -> bool:
-        """Whether nothing cheaper than the best tree, by more than the permitted gap, is left."""
+        """Whether nothing of this depth that is cheaper than the best tree, by more than the permitted gap, is left."""
         return math.ceil(self.lower) >= self.best().cost - self.problem.max_gap
 
     def result(self) -> Result:
         try:
-            self._raise_prices()
+            for depth in first_depths(self.problem.depth):
+                if not self.stopped:
+                    self._raise_prices(depth)
         except ENDED as error:
             self.stopped = code_of(error)
         return finished(self._result)
 
-    def _raise_prices(self) -> None:
+    def _raise_prices(self, depth: int) -> None:
+        """Look for the best tree of a depth. What is known before the last depth are trees, and no bounds."""
+        self.trees.problem = replace(self.problem, max_depth=depth)
+        self.lower, self.n_before = Fraction(0), self.trees.n_searches
         last = Prices(Fraction(1), (Fraction(0),) * len(self.target.rates))
         prices: Prices | None = last
         while prices is not None and self._search(prices):
@@ -371,8 +393,14 @@ class _Fewest:
         forms = self.trees.forms
         n = len(forms)
         aim = Aim(amounts[np.newaxis], forms, [base, *[0] * n], [per_leaf, *[0] * n], [0] * n, Fraction(1), Fraction(0))
-        done = self.trees.close(prices, aim, self.best().cost, math.ceil(self.lower))
-        self.stopped = self.trees.stopped
+        # Trees within the limits cost no more at any prices. The denominators of many have too large a common multiple.
+        near = Prices(prices.cost, tuple(Fraction(round(price * FEW_DIGITS), FEW_DIGITS) for price in prices.sums))
+        for asked in (prices, near):
+            before = self.trees.n_listed
+            done = self.trees.close(asked, aim, self.best().cost, math.ceil(self.lower))
+            self.stopped = self.trees.stopped
+            if done or self.stopped or self.trees.n_listed > before:
+                break
         return done
 
     def _search(self, prices: Prices) -> bool:
@@ -382,7 +410,7 @@ class _Fewest:
         self.stopped = self.trees.stopped
         self._tell()
         self.found = len(self.trees.known) > before
-        return not self.stopped and not self.closed() and self.trees.n_searches < MOST_SEARCHES
+        return not self.stopped and not self.closed() and self.trees.n_searches - self.n_before < MOST_SEARCHES
 
     def _next(self) -> Prices | None:
         """The prices at which the known trees cost most; None if that promises too little."""
@@ -397,7 +425,7 @@ class _Fewest:
 
     def _tell(self) -> None:
         cost = self.best().cost
-        event = ProgressEvent(self.clock.seconds, *self.problem.cost.reported(cost, min(cost, math.ceil(self.lower))))
+        event = ProgressEvent(self.clock.seconds, *self.problem.cost.reported(cost, min(cost, self._bound)))
         if not self.trace or not self.trace[-1].says(event):
             self.trace.append(event)
         if self.progress is not None:
@@ -409,7 +437,7 @@ class _Fewest:
         broken = self.target.broken(model, problem.X)
         if broken is not None or problem.integer_cost(model) != best.cost:
             raise AssertionError("the tree breaks a limit, or costs something else than was counted")
-        lower = min(best.cost, math.ceil(self.lower))
+        lower = min(best.cost, self._bound)
         complete = lower >= best.cost - problem.max_gap
         objective, bound_, status = proof(
             problem.cost, best.cost, lower, lambda: problem.real_cost(model), complete=complete

@@ -22,6 +22,7 @@ from proofwood.engines.trees.fair import (
     PricedTrees,
     Prices,
     Values,
+    first_depths,
     highest,
 )
 from proofwood.engines.trees.solve import DEFAULT_OPTIONS, solve
@@ -36,8 +37,6 @@ from proofwood.problem.targets.ratios import Floor, RatioClasses, Weights
 from proofwood.problem.tree import TreeProblem
 from proofwood.result import NO_LIMITS, Limits, Progress, ProgressEvent, Result, Stats, Status
 
-SHALLOW = 2
-"""Trees of this depth are found in moments: the quotient of the best one prices the first search of deeper trees."""
 RISING = (Fraction(1, 16), Fraction(1, 8), Fraction(1, 4), Fraction(1, 2), Fraction(1))
 """Shares of the gap between bound and best cost that are proved, one after the other: a low cost is proved sooner."""
 NEAR = 1000
@@ -140,7 +139,7 @@ class _RatioRun(Run):
     def _search(self) -> None:
         """Search at the prices of the best cost until no tree is below it: first trees of little depth, then all."""
         self.changed()
-        for depth in sorted({min(SHALLOW, self.problem.depth), self.problem.depth}):
+        for depth in first_depths(self.problem.depth):
             improved = True
             while improved and self.stopped_by is None and self.cost - self.lower > self.target.permitted:
                 improved = self._step(depth)
@@ -316,7 +315,7 @@ class _PrecisionRun(_RatioRun):
             cost=TreeCost(total=self.positives, unit=Fraction(1), error_price=1, leaf_price=0),
             max_gap=0,
         )
-        self.trees = self._trees_of(min(SHALLOW, problem.depth))
+        self.trees = self._trees_of(first_depths(problem.depth)[0])
 
     def _trees_of(self, depth: int, known: dict[Values, NodeTable] | None = None) -> PricedTrees:
         trees = PricedTrees(
@@ -341,15 +340,17 @@ class _PrecisionRun(_RatioRun):
     def _search(self) -> None:
         """Trees that prices find at the best cost; then all trees below costs that rise to it."""
         self.changed()
+        for depth in first_depths(self.problem.depth):
+            if depth > self.trees.problem.depth:
+                self.trees = self._trees_of(depth, self.trees.known)
+            self._lower_cost()
+        while self._is_open() and self._rise():
+            self._lower_cost()
+
+    def _lower_cost(self) -> None:
+        """Take trees that prices find at the best cost, until they find no better one."""
         while self._is_open() and self._below(self.cost):
             pass
-        if self.trees.problem.depth < self.problem.depth:
-            self.trees = self._trees_of(self.problem.depth, self.trees.known)
-        improved = True
-        while improved:
-            while self._is_open() and self._below(self.cost):
-                pass
-            improved = self._is_open() and self._rise()
 
     def _is_open(self) -> bool:
         return self.stopped_by is None and self.cost - self.lower > self.target.permitted
