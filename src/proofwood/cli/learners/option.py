@@ -100,6 +100,8 @@ class FromTable:
 
 ENGINE = Option("engine", str, "Search engine: auto, search or paper.", values=("auto", "search", "paper"))
 """Option of learners with one search and the method of their paper."""
+MIN_SAMPLES_LEVEL = Option("min_samples_level", int, "Levels of text with fewer rows are pooled.")
+"""Option of learners that test text by sets of levels."""
 MAX_THRESHOLDS = Option("max_thresholds", int, "Most thresholds per column.")
 """Option of learners over tests."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proofwood.cli.learners.option import CHECKPOINT, LearnerOptions, Option, Predicts, depth
+from proofwood.cli.learners.option import CHECKPOINT, MIN_SAMPLES_LEVEL, LearnerOptions, Option, Predicts, depth
 from proofwood.cli.learners.tree import gap_option
 from proofwood.exceptions import DataError
 
@@ -28,6 +28,7 @@ POLICY = LearnerOptions(
         Option("max_depth", str, "Most tests on a path; 3 by default.", "DEPTH", read=depth),
         Option("alpha", float, "Price per leaf, as a share of the reward that the best action for all loses."),
         Option("min_samples_leaf", int, "Least rows per leaf."),
+        MIN_SAMPLES_LEVEL,
         Option(
             "budget",
             str,

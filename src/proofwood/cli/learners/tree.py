@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from proofwood.cli.corrections import label_of
 from proofwood.cli.learners.diagram import FAIR_OPTIONS, with_constraints
-from proofwood.cli.learners.option import CHECKPOINT, CV, MAX_LEAF_NODES, FromTable, LearnerOptions, Option, depth
+from proofwood.cli.learners.option import (
+    CHECKPOINT,
+    CV,
+    MAX_LEAF_NODES,
+    MIN_SAMPLES_LEVEL,
+    FromTable,
+    LearnerOptions,
+    Option,
+    depth,
+)
 from proofwood.cli.options import count_or_share
 from proofwood.exceptions import DataError
 
@@ -114,6 +123,7 @@ TREE = LearnerOptions(
         Option("alpha", float, "Price per leaf, as a share of all rows; 0 by default."),
         MAX_LEAF_NODES,
         Option("min_samples_leaf", int, "Least rows per leaf."),
+        MIN_SAMPLES_LEVEL,
         Option(
             "monotonic",
             str,
