@@ -210,11 +210,15 @@ class Fairest:
 
         Raises
         ------
+        TypeError
+            If the others are no list or tuple of answers.
         ValueError
             If the others are about another constraint, or about trees of another tree's scope.
         """
         from proofwood.show.fairness import plot_differences  # start-up time: few answers are drawn
 
+        if not isinstance(others, (list, tuple)) or not all(isinstance(one, Fairest) for one in others):
+            raise TypeError("others must be a list of answers for other slacks, as in plot([second, third])")
         answers = [self, *others]
         for one in others:
             same = (one.constraint, one.before, one.objective_before) == (

@@ -236,6 +236,9 @@ def _errors_of(model: OptimalTreeClassifier, rival: Any, X_test: Any, y_test: An
     if X_test is None or y_test is None:
         raise ValueError("rival needs X_test and y_test, rows that it was not trained on")
     X_test, y_test = features_and_labels(X_test, y_test)
+    if isinstance(rival, type) or not callable(getattr(rival, "predict", None)):
+        what = f"the class {rival.__name__}" if isinstance(rival, type) else f"of type {type(rival).__name__}"
+        raise TypeError(f"rival is {what}: expected a fitted model with a method predict")
     told = np.asarray(rival.predict(X_test)).ravel()
     labels = np.asarray(model.to_labels(y_test)).ravel()
     if told.size != labels.size or not labels.size:

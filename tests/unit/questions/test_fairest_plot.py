@@ -54,6 +54,9 @@ def test_what_is_open_is_a_dotted_line(answers: list[Fairest]) -> None:
 def test_answers_about_something_else_are_refused(answers: list[Fairest]) -> None:
     with pytest.raises(ValueError, match="not about the same tree and constraint"):
         answers[0].plot([answers[2]])
+    for others in ("x", answers[1], [3]):
+        with pytest.raises(TypeError, match="a list of answers for other slacks"):
+            answers[0].plot(others)
 
 
 @pytest.mark.filterwarnings("ignore::proofwood.DataWarning")

@@ -134,6 +134,9 @@ def test_parameters_that_cannot_be_used(drawn: Any) -> None:
             tree.population_bound(confidence)
     with pytest.raises(ValueError, match="pass rival"):
         tree.population_bound(X_test=X_test, y_test=y_test)
+    for rival, told in (("forest", "of type str"), (OptimalTreeClassifier, "the class OptimalTreeClassifier")):
+        with pytest.raises(TypeError, match=f"rival is {told}: expected a fitted model"):
+            tree.population_bound(rival=rival, X_test=X, y_test=y)
     with pytest.raises(ValueError, match="rival needs X_test and y_test"):
         tree.population_bound(rival=tree)
     with pytest.raises(ValueError, match="gets every test row wrong"):
