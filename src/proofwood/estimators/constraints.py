@@ -507,8 +507,8 @@ def compared_groups(constraints: Iterable[Constraint], X: Any, sensitive_feature
     Raises
     ------
     ValueError
-        If the constraints name different columns, or one that ``X`` does not have; or if values are given that no
-        constraint compares, or that have another name than the column.
+        If the constraints name different columns; or if values are given that no constraint compares; or if ``X`` has
+        the named column, and values of another name are given; or if there is neither.
     """
     fair = [one for one in constraints if isinstance(one, FairnessConstraint)]
     if not fair and sensitive_features is not None:
@@ -522,11 +522,12 @@ def compared_groups(constraints: Iterable[Constraint], X: Any, sensitive_feature
     if not columns:
         return sensitive_features
     (column,) = columns
-    if sensitive_features is not None:
-        if getattr(sensitive_features, "name", None) == column:
+    has_column = is_frame(X) and column in X.columns
+    if sensitive_features is not None:  # of rows without the column, or the same twice
+        if not has_column or getattr(sensitive_features, "name", None) == column:
             return sensitive_features
         raise ValueError(f"a constraint names the column {column!r}, and sensitive_features is given: leave out one")
-    if not is_frame(X) or column not in X.columns:
+    if not has_column:
         raise ValueError(
             f"a constraint names {column!r} as the column of groups, but X is no frame with such a column: pass the "
             "group of each row as sensitive_features"

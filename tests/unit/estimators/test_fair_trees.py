@@ -82,6 +82,7 @@ def test_groups_are_values_or_a_column() -> None:
     assert named.export_text() == values.export_text()
     named.fit(X.drop(columns="sex"), y, sensitive_features=X["sex"])  # a series of its name
     assert "sex" in named.summary()
+    named.fit(X.drop(columns="sex"), y, sensitive_features=list(X["sex"]))  # as the error without the column advises
     diagrams = [
         OptimalDiagramClassifier((1, 2), constraints=DemographicParity(*name, ratio=0.9), drop=["sex"]).fit(
             X, y, **given
@@ -195,3 +196,23 @@ def test_beside_sets_of_many_levels_the_cuts_of_one_order_are_looked_at(seed: in
     assert ordered.status_ == "optimal"
     assert two.lower_bound_ <= two.objective_ <= ordered.objective_
     assert not any("order" in limit for limit in two.result_.scope)
+
+
+def test_limits_of_many_groups_are_proved_like_those_of_few() -> None:
+    """The prices of seven groups may have too large a common denominator: one table is listed at rounded ones."""
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        group = rng.integers(0, 7, 400)
+        X = rng.integers(0, 6, (400, 2))
+        y = (rng.random(400) < 0.1 + 0.15 * X[:, 0]).astype(int)
+        parity = DemographicParity(ratio=0.8)
+        tree = OptimalTreeClassifier(1, constraints=parity).fit(X, y, sensitive_features=group)
+        stumps = [
+            np.where(X[:, j] <= cut, low, high)
+            for j in range(2)
+            for cut in range(6)
+            for low, high in ((0, 0), (0, 1), (1, 0), (1, 1))
+        ]
+        fair = [said for said in stumps if parity.measure(y, said, group) >= 0.8]
+        assert tree.status_ == "optimal"
+        assert tree.objective_ == tree.lower_bound_ == min((said != y).sum() for said in fair)

@@ -300,7 +300,7 @@ class PricedTrees:
 
 
 def first_depths(depth: int) -> list[int]:
-    """The depths that are searched one after the other, so that the tree of a depth is no worse than one of less."""
+    """The depths to search one after the other: deeper trees begin with the best that was found of less depth."""
     return sorted({min(1, depth), min(SHALLOW, depth), depth})
 
 
