@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from fractions import Fraction
 from itertools import permutations
 from typing import Any, NamedTuple
@@ -160,9 +161,15 @@ class Fairest:
         """What limits the tests of the trees, in words; empty if every test of every column counts."""
         return self.tree.result_.scope
 
+    @property
+    def _bound_text(self) -> str:
+        """No more than is proved; the text of the difference, if both are equal, as in :class:`Figures`."""
+        rounding = ROUND_FLOOR if self.lower_bound < self.difference else ROUND_HALF_EVEN
+        return str(Decimal(self.lower_bound).quantize(Decimal("0.0001"), rounding))
+
     def __repr__(self) -> str:
         of = f" for these tests ({'; '.join(self.scope)})" if self.scope else ""
-        return f"<Fairest: difference {self.difference:.4f}, lower bound {self.lower_bound:.4f}, {self.status}{of}>"
+        return f"<Fairest: difference {self.difference:.4f}, lower bound {self._bound_text}, {self.status}{of}>"
 
     @property
     def gap(self) -> float:
@@ -175,7 +182,7 @@ class Fairest:
             "most": number(f"{self.most:.6g}"),
             "unit": gettext(self.tree.result_.unit),
             "difference": number(f"{self.difference:.4f}"),
-            "bound": number(f"{self.lower_bound:.4f}"),
+            "bound": number(self._bound_text),
             "before": number(f"{self.before:.4f}"),
             "within": self.tree.result_.within,
         }

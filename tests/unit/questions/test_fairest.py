@@ -26,6 +26,7 @@ from proofwood.engines.trees import fair
 from proofwood.engines.trees.solve import TreeBound, bound
 from proofwood.problem.tree import TreeProblem
 from proofwood.questions.fairest import Fairest
+from proofwood.result import Status
 
 
 def people(n: int = 160, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
@@ -328,3 +329,13 @@ def test_held_out_scores_are_those_of_the_tree_that_was_chosen() -> None:
         assert tree.validation_ is None
         with pytest.raises(ValueError, match="the size of the tree was chosen by these rows"):
             tree.population_bound()
+
+
+def test_what_is_printed_is_no_more_than_is_proved() -> None:
+    X, y = people()
+    found = OptimalTreeClassifier(max_depth=1).fit(X, y).fairest(DemographicParity("sex"), X, y)
+    open_ = replace(found, difference=0.2, lower_bound=0.12349, status=Status.FEASIBLE)
+    assert "lower bound 0.1234, feasible" in repr(open_)
+    assert "differ by at least 0.1234" in open_.summary()
+    closed = replace(found, difference=0.12349, lower_bound=0.12349, status=Status.OPTIMAL)
+    assert "difference 0.1235, lower bound 0.1235, optimal" in repr(closed)  # equal numbers are one text
