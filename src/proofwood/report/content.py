@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import ROUND_CEILING
 from pathlib import Path
@@ -69,12 +69,14 @@ class Rows:
         codes of colours, see :mod:`proofwood.show.colouring`
     recounted : cost of the model on these rows; None if not counted; a text with the reason if it cannot be counted
     targets : (n_rows, k) numbers or rewards; None for classes
+    name : what a page calls these rows
     """
 
     X: FloatArray
     codes: IntArray
     recounted: float | str | None = None
     targets: FloatArray | None = None
+    name: str = ""
 
 
 NO_CARD = Card()
@@ -121,6 +123,8 @@ def content(model: ProvedClassifier, training: Rows, validation: Rows | None, op
     words, kind = Words(table, labels), "tree" if table.is_tree else "diagram"
     tested = sorted(table.tested_columns)
     made = of_classes if table.values is None else of_times if hasattr(model, "curves_") else of_numbers
+    proof = proof_parts(model, training.recounted)
+    training = replace(training, name=gettext("training rows") if proof["agrees"] else gettext("rows of the report"))
     part = made(model, words, training, validation, options)
     rows_of_page = part.pop("row_data")
     return {
@@ -133,7 +137,7 @@ def content(model: ProvedClassifier, training: Rows, validation: Rows | None, op
         "model_line": model._describe_model(),
         "facts": [f"{name}: {text}" for name, text in model._facts()],
         "about": _about(model, training, words, card, options.source, part.pop("says")),
-        "lead": _lead(table, validation, options.source if training.recounted == model.result_.objective else None),
+        "lead": _lead(table, validation, options.source if proof["agrees"] else None),
         "hints": [*map(_hint, (*model.hints_, *model.notes())), *_leaf_hints(table, part.pop("of_few"))],
         "validation": None if model.validation_ is None else str(model.validation_),
         **part,
@@ -149,7 +153,8 @@ def content(model: ProvedClassifier, training: Rows, validation: Rows | None, op
         ),
         "nodes": [_node(table, words, node, part["counts"][node]) for node in range(table.n_nodes)],
         "has_new": validation is not None,
-        "proof": proof_parts(model, training.recounted),
+        "seen_name": training.name,
+        "proof": proof,
         "columns": columns.described(model.schema_, table, words, card, tested),
         "trace": trace_parts(model.result_),
         "sums": columns.sums(model.schema_, table),
@@ -200,7 +205,7 @@ def of_classes(
         "of_few": gettext("shares of so few say little"),
         "headline": errors.headline(table, seen, fresh, model.validation_, weighted=model._has_weights),
         "common": words.class_name(int(np.argmax(table.weight[0]))),
-        "classes": _class_figures(model, words, fresh, seen, order),
+        "classes": _class_figures(model, words, fresh, seen, order, training.name),
         "words_of": names,
         "chips": [(code, names[code], card.classes.get(_label(words, code), "")) for code in order],
         "palette": light,
@@ -213,7 +218,7 @@ def of_classes(
         "rules": _rules(words, _rule_facts(table, fresh)) if table.is_tree else None,
         "confusions": [
             *([] if fresh is None else [errors.confusion(words, fresh, order, gettext("new rows"))]),
-            errors.confusion(words, seen, order, gettext("training rows")),
+            errors.confusion(words, seen, order, training.name),
         ],
         "curves": errors.curves(words, best, event),
         "calibration": "" if fresh is None else errors.calibration(words, fresh, event),
@@ -266,7 +271,7 @@ def of_numbers(model: Any, words: Words, training: Rows, validation: Rows | None
         "of_few": gettext("means of so few say little"),
         "headline": numbers.headline(model, seen, fresh),
         "value_bound": number(figure(model.value_bound_, ROUND_CEILING, 5)) if policy else "",
-        "beside": numbers.beside(words, seen, fresh, model.validation_),
+        "beside": numbers.beside(words, seen, fresh, model.validation_, training.name),
         "words_of": names,
         "chips": [(code, name, options.card.classes.get(name, "")) for code, name in enumerate(names)],
         "palette": options.palette,
@@ -312,7 +317,7 @@ def of_times(model: Any, words: Words, training: Rows, validation: Rows | None, 
         "says": _between(table, gettext("events per unit of time, from %(low)s to %(high)s")),
         "of_few": gettext("curves of so few say little"),
         "headline": survival.headline(model, seen, fresh),
-        "beside": survival.beside(seen, fresh, model.validation_),
+        "beside": survival.beside(seen, fresh, model.validation_, training.name),
         "words_of": names,
         "chips": [],
         "palette": options.palette,
@@ -500,13 +505,18 @@ def _leaf_hints(table: NodeTable, what: str) -> list[str]:
 
 
 def _class_figures(
-    model: ProvedClassifier, words: Words, fresh: CountedRows | None, seen: CountedRows, order: Sequence[int]
+    model: ProvedClassifier,
+    words: Words,
+    fresh: CountedRows | None,
+    seen: CountedRows,
+    order: Sequence[int],
+    seen_name: str,
 ) -> dict[str, Any]:
     """Recall and precision by class, on the newest rows there are."""
     if fresh is None and model.validation_ is not None:
         return errors.class_table(words, None, model.validation_, order)
     found = errors.class_table(words, fresh or seen, None, order, ends=fresh is not None)
-    return {**found, "where": gettext("training rows") if fresh is None else gettext("new rows")}
+    return {**found, "where": seen_name if fresh is None else gettext("new rows")}
 
 
 # ------------------------------------------------------------------------------------------------------ the model

@@ -72,10 +72,10 @@ def headline(
     common = int(np.argmax(table.weight[0]))
     found = []
     if fresh is not None:
-        found.append(_share_wrong(gettext("New rows"), fresh, common, fresh=True))
+        found.append(_share_wrong(fresh, common, fresh=True))
     elif validation is not None and validation.score == "accuracy":
         found.append(_held_out(validation, int(table.rows[0])))
-    found.append(_share_wrong(gettext("Training rows"), seen, common, fresh=False))
+    found.append(_share_wrong(seen, common, fresh=False))
     if weighted:
         found[-1]["said"] += "; " + gettext("each row counts once here, whatever its weight")
     most = max(max(one["baseline"], *(one["interval"] or (one["share"],))) for one in found)
@@ -89,13 +89,12 @@ def headline(
     return found
 
 
-def _share_wrong(name: str, rows: CountedRows, common: int, *, fresh: bool) -> dict[str, Any]:
+def _share_wrong(rows: CountedRows, common: int, *, fresh: bool) -> dict[str, Any]:
     wrong, ends = rows.measured.wrong, (rows.measured.low, rows.measured.high)
     said = gettext("%(n)s of %(n_all)s wrong", n=number(f"{wrong:,}"), n_all=number(f"{rows.n_rows:,}"))
     if fresh:
         said += "; " + gettext("95\u202f%% interval %(ends)s", ends=_ends(ends, 1))
     return {
-        "name": name,
         "fresh": fresh,
         "share": wrong / rows.n_rows,
         "interval": ends if fresh else None,
@@ -120,7 +119,6 @@ def _held_out(validation: Validation, n_rows: int) -> dict[str, Any]:
     if ends is not None:
         said += "; " + gettext("95\u202f%% interval %(ends)s", ends=_ends(ends, 1))
     return {
-        "name": gettext("New rows"),
         "fresh": True,
         "share": 1 - validation.mean,
         "interval": ends,

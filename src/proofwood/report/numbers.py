@@ -93,15 +93,15 @@ def headline(model: Any, seen: NumberedRows, fresh: NumberedRows | None) -> list
     """How far the model is off on new rows, where there are any, and in training, beside the mean; or its rewards."""
     table = seen.table
     if is_policy(table):
-        found = [_reward(gettext("Training rows"), seen, fresh=False)]
-        return found if fresh is None else [_reward(gettext("New rows"), fresh, fresh=True), *found]
+        found = [_reward(seen, fresh=False)]
+        return found if fresh is None else [_reward(fresh, fresh=True), *found]
     assert table.values is not None
     mean, found = float(table.values[0, 0]), []
     if fresh is not None:
-        found.append(_error(gettext("New rows"), fresh, mean, fresh=True))
+        found.append(_error(fresh, mean, fresh=True))
     elif model.validation_ is not None and model.validation_.numbers is not None:
         found.append(_held_out(model.validation_))
-    found.append(_error(gettext("Training rows"), seen, mean, fresh=False))
+    found.append(_error(seen, mean, fresh=False))
     if model._has_weights:
         found[-1]["said"] += "; " + gettext("each row counts once here, whatever its weight")
     top = 1.05 * max(max(one["baseline"], *(one["interval"] or (one["share"],))) for one in found) or 1.0
@@ -113,7 +113,7 @@ def headline(model: Any, seen: NumberedRows, fresh: NumberedRows | None) -> list
     return found
 
 
-def _error(name: str, rows: NumberedRows, mean: float, *, fresh: bool) -> dict[str, Any]:
+def _error(rows: NumberedRows, mean: float, *, fresh: bool) -> dict[str, Any]:
     truth = rows.targets[:, 0]
     squared = errors_of(truth, rows.predicted)[0]
     ends = root_interval((truth - rows.predicted) ** 2) if fresh and rows.n_rows > 1 else None
@@ -123,7 +123,7 @@ def _error(name: str, rows: NumberedRows, mean: float, *, fresh: bool) -> dict[s
             "95\u202f%% interval %(low)s to %(high)s, by bootstrap", low=told(ends[0]), high=told(ends[1])
         )
     baseline = errors_of(truth, np.full(rows.n_rows, mean))[0]
-    return {"name": name, "fresh": fresh, "share": squared, "interval": ends, "baseline": baseline, "said": said}
+    return {"fresh": fresh, "share": squared, "interval": ends, "baseline": baseline, "said": said}
 
 
 def _held_out(validation: Validation) -> dict[str, Any]:
@@ -135,7 +135,7 @@ def _held_out(validation: Validation) -> dict[str, Any]:
         validation.folds,
     )
     figures = {"share": found.squared, "interval": None, "baseline": found.baseline_squared}
-    return {"name": gettext("New rows"), "fresh": True, "said": said, **figures}
+    return {"fresh": True, "said": said, **figures}
 
 
 def root_interval(squares: FloatArray) -> tuple[float, float]:
@@ -146,7 +146,7 @@ def root_interval(squares: FloatArray) -> tuple[float, float]:
     return low, high
 
 
-def _reward(name: str, rows: NumberedRows, *, fresh: bool) -> dict[str, Any]:
+def _reward(rows: NumberedRows, *, fresh: bool) -> dict[str, Any]:
     single = rows.targets.mean(axis=0)
     said = ngettext("mean reward on %(n)s row", "mean reward on %(n)s rows", rows.n_rows)
     if fresh and rows.n_rows > 1:
@@ -157,10 +157,12 @@ def _reward(name: str, rows: NumberedRows, *, fresh: bool) -> dict[str, Any]:
         said += "; " + gettext("95\u202f%% interval %(low)s to %(high)s, by bootstrap", low=told(low), high=told(high))
     value = float(rows.rewards.mean())
     figures = {"share": value, "interval": None, "baseline": float(single.max()), "text": told(value)}
-    return {"name": name, "fresh": fresh, "said": said, "svg": "", "base": told(float(single.max())), **figures}
+    return {"fresh": fresh, "said": said, "svg": "", "base": told(float(single.max())), **figures}
 
 
-def beside(words: Words, seen: NumberedRows, fresh: NumberedRows | None, validation: Validation | None) -> Any:
+def beside(
+    words: Words, seen: NumberedRows, fresh: NumberedRows | None, validation: Validation | None, seen_name: str
+) -> Any:
     """A table beside the headline: measures of the tree and of the mean, or the single actions.
 
     The first row of the table is its head; cells are texts.
@@ -174,7 +176,7 @@ def beside(words: Words, seen: NumberedRows, fresh: NumberedRows | None, validat
         share = math.nan if held.baseline_squared == 0 else 1 - (held.squared / held.baseline_squared) ** 2
         base = (held.baseline_squared, held.baseline_absolute, math.nan)
         parts.append((gettext("held-out rows of all folds"), (held.squared, held.absolute, share), base))
-    for name, rows in ((gettext("new rows"), fresh), (gettext("training rows"), seen)):
+    for name, rows in ((gettext("new rows"), fresh), (seen_name, seen)):
         if rows is not None:
             truth = rows.targets[:, 0]
             parts.append((name, measures_of(truth, rows.predicted), measures_of(truth, np.full(rows.n_rows, mean))))

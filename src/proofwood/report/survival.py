@@ -108,10 +108,10 @@ def headline(model: Any, seen: TimedRows, fresh: TimedRows | None) -> list[dict[
     """How well the model orders new rows, where there are any, and those of training, beside chance."""
     found = []
     if fresh is not None:
-        found.append(_order(gettext("New rows"), fresh, fresh=True))
+        found.append(_order(fresh, fresh=True))
     elif model.validation_ is not None and model.validation_.times is not None:
         found.append(_held_out(model.validation_))
-    found.append(_order(gettext("Training rows"), seen, fresh=False))
+    found.append(_order(seen, fresh=False))
     if model._has_weights:
         found[-1]["said"] += "; " + gettext("each row counts once here, whatever its weight")
     for one in found:
@@ -122,7 +122,7 @@ def headline(model: Any, seen: TimedRows, fresh: TimedRows | None) -> list[dict[
     return found
 
 
-def _order(name: str, rows: TimedRows, *, fresh: bool) -> dict[str, Any]:
+def _order(rows: TimedRows, *, fresh: bool) -> dict[str, Any]:
     ends = concordance_interval(rows.times, rows.events, rows.predicted) if fresh else None
     said = ngettext(
         "concordance on %(n)s row: the share of pairs that it orders rightly, among those whose order is known",
@@ -132,7 +132,7 @@ def _order(name: str, rows: TimedRows, *, fresh: bool) -> dict[str, Any]:
     if ends is not None:
         low, high = map(told_share, ends)
         said += "; " + gettext("95\u202f%% interval %(low)s to %(high)s, by the jackknife", low=low, high=high)
-    return {"name": name, "fresh": fresh, "share": rows.concordance, "interval": ends, "said": said}
+    return {"fresh": fresh, "share": rows.concordance, "interval": ends, "said": said}
 
 
 def _held_out(validation: Validation) -> dict[str, Any]:
@@ -143,7 +143,6 @@ def _held_out(validation: Validation) -> dict[str, Any]:
         validation.folds,
     )
     return {
-        "name": gettext("New rows"),
         "fresh": True,
         "share": validation.times.concordance,
         "interval": None,
@@ -156,10 +155,10 @@ def told_share(value: float) -> str:
     return number(f"{value:z.3f}") if math.isfinite(value) else "–"
 
 
-def beside(seen: TimedRows, fresh: TimedRows | None, validation: Validation | None) -> dict[str, Any]:
+def beside(seen: TimedRows, fresh: TimedRows | None, validation: Validation | None, seen_name: str) -> dict[str, Any]:
     """Measures of the tree and of one curve for all rows; the first row is the head."""
     alone, lines = Survival.of(seen.times, seen.events, np.ones(seen.n_rows)), []
-    for name, rows in ((gettext("new rows"), fresh), (gettext("training rows"), seen)):
+    for name, rows in ((gettext("new rows"), fresh), (seen_name, seen)):
         if rows is not None:
             ours = rows.concordance, rows.brier(), rows.avoided()
             lines += _measures(name, ours, (0.5, rows.brier(alone), 0.0))

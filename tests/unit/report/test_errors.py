@@ -94,7 +94,8 @@ def test_the_headline_is_about_new_rows_where_there_are_any(model):
     tree, X, y = model
     rows = Rows(*rows_and_codes(tree, X, y, "y"))
     new, old = content(tree, rows, Rows(rows.X[:50], rows.codes[:50]), Options())["headline"]
-    assert new["name"] == "New rows"
+    assert new["fresh"]
+    assert not old["fresh"]
     assert new["said"].startswith(f"{np.sum(tree.predict(X[:50]) != y[:50])} of 50 wrong; 95")
     assert old["baseline"] == pytest.approx(min(np.mean(y == "yes"), np.mean(y == "no")))
     (only,) = content(tree, rows, None, Options())["headline"]

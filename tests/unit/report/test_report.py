@@ -347,10 +347,15 @@ def test_rows_that_are_not_those_of_training_are_said_to_be(tree, tmp_path):
     assert "these are not the rows, weights or labels of training" in text
     assert f"{model.objective_:.0f} errors on the 300 training rows is the least." in text, "the claim is about the fit"
     assert "Not explained: the time limit of 0 s for explanations was reached." in text
+    for before in ("by class, on ", "confusion matrix, ", "permutation importance, ", "Errors by group "):
+        assert f"{before}rows of the report" in text
+        assert f"{before}training rows" not in text
+    assert "Rows of the report, counted from 0." in text
     other = y.copy()
     other[0] = "unheard of"
     write_report(model, tmp_path / "b.html", X, other, explain_seconds=0)
     text = Page((tmp_path / "b.html").read_text()).text
+    assert "permutation importance, rows of the report" in text
     assert "Not possible on the rows of this report" in text
     assert "not in training" in text
 
