@@ -153,13 +153,16 @@ def _notes(model: Any, rows: TestedRows, errors: ErrorDrift | None, *, weighted:
         which = gettext("errors raise no alarm")
         if errors.source:
             which = gettext("only a large rise of errors raises an alarm")
-        yield gettext(
+        why = gettext(
             "%(which)s, because the model keeps no figure of held-out rows: pass %(parameter)s, such as the error on a "
-            "test set, or choose the size by cross-validation (%(chosen)s)",
+            "test set",
             which=which,
             parameter=parameter("expected_error"),
-            chosen=way_out("OptimalTreeCV", "fit --cv"),
         )
+        if model._cross_validated:
+            chosen = way_out(model._cross_validated, "fit --cv")
+            why += gettext(", or choose the size by cross-validation (%(chosen)s)", chosen=chosen)
+        yield why
 
 
 # ----------------------------------------------------------------------------------------------------------- columns

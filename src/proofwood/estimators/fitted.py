@@ -87,6 +87,11 @@ class FittedModel(LikeSklearn, Exporting, BaseEstimator):  # type: ignore[misc] 
 
     # ----------------------------------------------------------------------------------------- words of the learner
 
+    @property
+    def _cross_validated(self) -> str:
+        """The learner that chooses the size of such a model by cross-validation; "" if there is none."""
+        return ""
+
     @abstractmethod
     def _claim(self) -> str:
         """The statement that status "optimal" proves, in words, such as "no tree of depth at most 3 costs less"."""

@@ -124,6 +124,10 @@ class OptimalTreeRegressor(RegressorMixin, NumberLearner):  # type: ignore[misc]
         return None
 
     @property
+    def _cross_validated(self) -> str:
+        return "OptimalTreeRegressorCV"
+
+    @property
     def _units(self) -> tuple[str, ...]:
         return tuple(kind.named for kind in CRITERIA.values())
 

@@ -127,6 +127,10 @@ class OptimalSurvivalTree(NumberLearner, SurvivalAnswers):
         return None
 
     @property
+    def _cross_validated(self) -> str:
+        return "OptimalSurvivalTreeCV"
+
+    @property
     def _units(self) -> tuple[str, ...]:
         return (ExponentialRates.named,)
 

@@ -340,6 +340,10 @@ class OptimalTreeClassifier(TreeQuestions, FairTrees, TreeLearner[ClassRows], Pr
         return tuple(name for name, there in given.items() if there)
 
     @property
+    def _cross_validated(self) -> str:
+        return "" if self.criterion == "precision" else "OptimalTreeCV"  # held-out rows have another recall
+
+    @property
     def _units(self) -> tuple[str, ...]:
         ratio = () if self._ratio is None else (self._ratio.unit,)
         return (*COUNTS, Costs.named, AvoidableCosts.named, *(kind.named for kind in SHARES.values()), *ratio)

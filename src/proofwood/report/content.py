@@ -140,6 +140,7 @@ def content(model: ProvedClassifier, training: Rows, validation: Rows | None, op
         "lead": _lead(table, validation, options.source if proof["agrees"] else None),
         "hints": [*map(_hint, (*model.hints_, *model.notes())), *_leaf_hints(table, part.pop("of_few"))],
         "validation": None if model.validation_ is None else str(model.validation_),
+        "cross_validated": model._cross_validated,
         **part,
         "picture": model_svg(
             table,

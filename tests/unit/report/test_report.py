@@ -23,6 +23,7 @@ from proofwood import (
     OptimalSurvivalTree,
     OptimalSurvivalTreeCV,
     OptimalTreeClassifier,
+    OptimalTreeCV,
     OptimalTreeRegressor,
     OptimalTreeRegressorCV,
     write_report,
@@ -360,6 +361,23 @@ def test_rows_that_are_not_those_of_training_are_said_to_be(tree, tmp_path):
     assert "not in training" in text
 
 
+def test_a_cross_validation_is_advised_where_there_is_one(tree, tmp_path):
+    model, X, y = tree
+
+    def said(model, labels=y):
+        write_report(model, tmp_path / "r.html", X, labels)
+        return Page((tmp_path / "r.html").read_text(encoding="utf-8")).text
+
+    assert "or learn by cross-validation ( OptimalTreeCV , or --cv )" in said(model)
+    bad = y == "bad"
+    precise = OptimalTreeClassifier(max_depth=1, criterion="precision", min_recall=0.5).fit(X, bad)
+    assert "--validation ). Class by class" in said(precise, bad)
+    chosen = OptimalTreeCV(max_depth=(1, 2), cv=3, scoring="balanced_accuracy").fit(X, y)
+    text = said(chosen)
+    assert "Nothing is known about new rows" not in text, "the folds are"
+    assert str(chosen.validation_) in text
+
+
 def test_arguments_are_checked(tree, tmp_path):
     model, X, y = tree
     path = tmp_path / "r.html"
@@ -486,7 +504,9 @@ def test_a_report_of_numbers_without_new_rows_says_so_or_tells_the_folds(tmp_pat
     model, X, rent = report_models.numbers()
     path = tmp_path / "r.html"
     write_report(model, path, X, rent)
-    assert "Nothing is known about new rows" in Page(path.read_text(encoding="utf-8")).text
+    said = Page(path.read_text(encoding="utf-8")).text
+    assert "Nothing is known about new rows" in said
+    assert "or learn by cross-validation ( OptimalTreeRegressorCV , or --cv )" in said
     chosen = OptimalTreeRegressorCV((1, 2), alpha=0.0, cv=3).fit(X, rent)
     write_report(chosen, path, X, rent, language="de")
     said = Page(path.read_text(encoding="utf-8")).text
