@@ -37,6 +37,7 @@ class Contest:
     instances : the cases and what is asked of each
     size : what the column ``size`` says, as a heading; empty if it says nothing
     tiny : the instance of generated data that stands for them
+    of_bits : learners that take 0/1 columns alone, and no part where there are numbers
     """
 
     task: str
@@ -46,6 +47,7 @@ class Contest:
     instances: Sequence[Values]
     size: str = ""
     tiny: Values = field(default_factory=dict)
+    of_bits: tuple[str, ...] = ()
 
 
 def page(reading: Pass, *, contest: Contest, instances: Sequence[Values] | None = None, limit: float = 60.0) -> Page:
@@ -55,6 +57,9 @@ def page(reading: Pass, *, contest: Contest, instances: Sequence[Values] | None 
     for instance in contest.instances if instances is None else instances:
         of = {}
         for learner in contest.learners:
+            if learner in contest.of_bits and instance["case"] in cases.QUANTBNB:
+                of[learner] = dict.fromkeys(("status", *COLUMNS), "")
+                continue
             key = {"task": contest.task, "instance": label(instance), "learner": learner}
             values = {**instance, "learner": learner}
             cell = Cell(
@@ -225,7 +230,7 @@ NEAR = Contest(
     "most a slack more, both in errors. arborenum counts a tree for every threshold; ours counts cuts that part the "
     "rows of a node alike as one, and leaves out nodes that could be leaves at no more errors, so its numbers are "
     "smaller. arborenum has no limit of time for this and is ended after some four minutes. PRAXIS counts as arborenum "
-    "does, with its defaults; it promises no whole sets, so that its costs are in brackets.",
+    "does, with its defaults, on 0/1 columns alone; it promises no whole sets, so that its costs are in brackets.",
     (OURS, "arborenum", "praxis"),
     [
         *_cases("raisin", depth=3, price=4, slack=2),
@@ -235,6 +240,7 @@ NEAR = Contest(
     ],
     "trees",
     tiny={"case": "generated-bits", "depth": 2, "price": 2, "slack": 2},
+    of_bits=("praxis",),
 )
 _OF_NUMBERS = ("concrete/compressive_strength", "hitters/Salary", "house_prices/price", "car_prices/Price")
 NUMBERS = Contest(
