@@ -158,12 +158,14 @@ def test_the_routine_and_the_early_tree_are_judged(tmp_path: Path) -> None:
     def change(row: Row) -> Row:
         if row.get("variant") == "no depth-two routine":
             return {**row, "cpu": str(number(row["cpu"]) / 10)}
-        return {**row, "trace": json.dumps([[8.0, 8, 0], [9.0, 8, 8]])} if row.get("trace") else row
+        return {**row, "trace": json.dumps([[0.2, 11, 0], [8.0, 8, 0], [9.0, 8, 8]])} if row.get("trace") else row
 
     found = claims(tmp_path, change)
     assert said(found, "the routine for depth two").ours == "40.0 times"
     assert "times less than the paper's (another machine)" in said(found, "the routine for depth two").why
-    assert said(found, "the best tree is there early").verdict == "contradicts"
+    early = said(found, "the best tree is there early")
+    assert early.verdict == "contradicts"
+    assert early.why.endswith(": avila 3, fault 3, page 3, rice 3")
 
 
 def runs(folder: Path, change: Changed = lambda row: row) -> list[Claim]:
