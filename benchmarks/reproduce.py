@@ -196,7 +196,13 @@ def repeat(chosen: Chosen, n: int, seed: int) -> list[Repeated]:
         left_out = {cell.name for cell in (*state.missing, *(() if chosen.stale else state.stale))}
         kept = [cell for cell in state.cells if cell.name not in left_out and not _lacks_data(cell)]
         cells |= {cell.name: cell for cell in kept}
-    return list(repeated(list(cells.values()), n, seed, isolate=chosen.isolate))
+    found = []
+    for one in repeated(list(cells.values()), n, seed, isolate=chosen.isolate):
+        print(
+            f"{one.cell.table.path.stem} {one.cell} | {', '.join(one.differ) or 'equal'}, {one.ratio:.2f}", flush=True
+        )
+        found.append(one)
+    return found
 
 
 # ---------------------------------------------------------------------------------------------------------------- pages

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -57,7 +58,8 @@ def repeated(cells: Sequence[Cell], n: int, seed: int, *, isolate: bool = True) 
         for cell in random.Random(seed).sample(ended, min(n, len(ended))):
             own = cell.table
             table = Table(Path(folder) / own.path.parent.name / own.path.name, own.key, own.columns)
-            limit = number((cell.stored or {})["limit"])
+            stored = number((cell.stored or {})["limit"])
+            limit = cell.limit if math.isnan(stored) else stored  # rows of earlier pages have none
             yield Repeated(cell, replace(cell, table=table, limit=limit).measure(isolate=isolate))
 
 
