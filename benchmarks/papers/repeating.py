@@ -18,10 +18,10 @@ OF_TIME = frozenset(
     (
         *("cpu", "wall", "seconds", "best_seconds", "prepared", "took", "peak_mb", "trace"),
         *("least", "mean", "median", "high", "most", "most_sat", "most_unsat", "own_mean", "own_most"),
-        *("when", "versions", "machine"),
+        *("when", "versions", "machine", "limit"),
     )
 )
-"""Columns of seconds, of memory, and of what a run looks like in time."""
+"""Columns of seconds, of memory, of what a run looks like in time, and of its limit, which is that of the stored one."""
 
 
 @dataclass(frozen=True)
