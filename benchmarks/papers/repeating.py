@@ -21,7 +21,7 @@ OF_TIME = frozenset(
         *("when", "versions", "machine", "limit"),
     )
 )
-"""Columns of seconds, of memory, of what a run looks like in time, and of its limit, which is that of the stored one."""
+"""Columns of seconds, of memory, of what a run looks like in time, and of its limit."""
 
 
 @dataclass(frozen=True)
