@@ -57,7 +57,7 @@ def page(reading: Pass, *, contest: Contest, instances: Sequence[Values] | None 
     for instance in contest.instances if instances is None else instances:
         of = {}
         for learner in contest.learners:
-            if learner in contest.of_bits and instance["case"] in cases.QUANTBNB:
+            if learner in contest.of_bits and instance["case"] in cases.QUANTBNB:  # numbers
                 of[learner] = dict.fromkeys(("status", *COLUMNS), "")
                 continue
             key = {"task": contest.task, "instance": label(instance), "learner": learner}

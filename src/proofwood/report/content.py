@@ -124,6 +124,7 @@ def content(model: ProvedClassifier, training: Rows, validation: Rows | None, op
     tested = sorted(table.tested_columns)
     made = of_classes if table.values is None else of_times if hasattr(model, "curves_") else of_numbers
     proof = proof_parts(model, training.recounted)
+    # that the cost is equal is all that can be known: a model keeps no rows
     training = replace(training, name=gettext("training rows") if proof["agrees"] else gettext("rows of the report"))
     part = made(model, words, training, validation, options)
     rows_of_page = part.pop("row_data")
