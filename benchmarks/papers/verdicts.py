@@ -20,6 +20,26 @@ class UpTo(float):
     """A figure that print gives as a bound from above, such as ``<0.1``: it takes part in no mean."""
 
 
+class Ended(float):
+    """What a limit ended: infinite, and known to be more than the limit.
+
+    Parameters
+    ----------
+    limit : in the unit of the figure
+    """
+
+    limit: float
+
+    def __new__(cls, limit: float) -> Ended:
+        """Infinity that knows the limit."""
+        self = super().__new__(cls, math.inf)
+        self.limit = limit
+        return self
+
+    def __format__(self, how: str) -> str:
+        return f"> {self.limit:g}"
+
+
 def figure(text: str) -> float:
     """A figure in print: ``<0.1`` is 0.1 as a bound, and what a limit ended (``>4h``, ``TO``) is infinite."""
     if text in (">4h", "TO"):
@@ -50,6 +70,8 @@ def factor(pairs: Iterable[Pair]) -> tuple[float, int]:
 def below(says: str, pairs: Iterable[Pair], of: int, unit: str, noise: float = 1.0) -> Claim:
     """That ours are at most the paper's, in everything; it only holds where some end on neither side.
 
+    Where a limit ended ours that is shorter than what the paper takes, the claim is not measured.
+
     Parameters
     ----------
     noise : up to so many times the paper's figure ours tell of no difference
@@ -58,11 +80,19 @@ def below(says: str, pairs: Iterable[Pair], of: int, unit: str, noise: float = 1
     if len(pairs) < of:
         return unmeasured(says, len(pairs), of)
     gain, both = factor(pairs)
-    above = [f"{name} ({ours:.3g} against {paper:.3g})" for name, paper, ours in pairs if ours > noise * paper]
+    open_, above = [], []
+    for name, paper, ours in pairs:
+        if ours > noise * paper:
+            undecided = isinstance(ours, Ended) and ours.limit < noise * paper
+            (open_ if undecided else above).append(f"{name} ({ours:.3g} against {paper:.3g})")
     ended = all(math.isfinite(ours) for _, _, ours in pairs)
-    text = f"{gain:.3g} times less {unit} in the geometric mean of the {both} of {of} with two figures"
+    text = f"{both} of {of} with two figures"
+    if both:
+        text = f"{gain:.3g} times less {unit} in the geometric mean of the {text}"
     if not ended:
         text += f"; ours does not end on {sum(math.isinf(ours) for _, _, ours in pairs)}"
+    if open_ and not above:
+        return Claim(says, text, "not measured", f"a limit ended {', '.join(open_)}")
     return Claim(says, text, "contradicts" if above else "exceeds" if ended else "holds", ", ".join(above))
 
 

@@ -15,7 +15,7 @@ from benchmarks.papers import inferdt_published as published
 from benchmarks.papers.inferdt_claims import inferdt_claims
 from benchmarks.papers.measuring import Claim, Page, Pass
 
-OURS, PRINTED = "our search", "SAT as printed"
+OURS, PRINTED, AT_ONCE = "our search", "SAT as printed", "all examples at once"
 
 
 def paper(key: Mapping[str, Any]) -> dict[str, Any]:
@@ -31,6 +31,8 @@ def paper(key: Mapping[str, Any]) -> dict[str, Any]:
         cells = {"seconds": cells[f"{goal}_seconds"], "k": cells["depth_k"], "n": cells["size_n"], "accuracy": accuracy}
     else:
         cells = {"mouse": published.TABLE_1, "car": published.TABLE_2}[key["set"]][f"DT_{goal}"]
+        if key["learner"] == inferdt.AT_ONCE:
+            cells = {**cells, "seconds": published.AT_ONCE_SECONDS}
     names = {"depth": "k", "nodes": "n", **{name: name for name in ("seconds", "examples", "accuracy")}}
     return {name: cells.get(column, "") for name, column in names.items()} | {"status": "optimal"}
 
@@ -117,6 +119,13 @@ def test_nothing_is_claimed_without_rows_and_nothing_contradicted_by_the_papers(
             "car (98.5 against 98.8)",
         ),
         (("DT1", PRINTED), {"set": "mouse", "learner": "printed"}, {"seconds": 13}, "mouse (13 against 12.9)"),
+        (("mouse: 0.09 s", AT_ONCE), {"set": "mouse", "learner": "at-once"}, {"seconds": 1}, "mouse (1 against 0.09)"),
+        (
+            (AT_ONCE, "12.9 s of DT1, 577 s of DT2"),
+            {"set": "mouse", "learner": "at-once"},
+            {"seconds": 20},
+            "DT1 (20 against 12.9)",
+        ),
         (("least nodes on six", OURS), {"set": "iris", "learner": "search"}, {"nodes": 11}, "iris (11 against 10.6)"),
         (
             ("seconds on six", "DT_size", PRINTED),
@@ -172,12 +181,20 @@ def test_what_reached_its_limit_is_not_measured(full: Path) -> None:
     for words in (("car: 127 s", PRINTED), ("car: 603 of",), ("car: accuracy", "DT_depth", PRINTED)):
         claim = told(full, *words)
         assert (claim.verdict, claim.why) == ("not measured", "car reached the limit of 30 s")
+    assert told(full, "car: 127 s", PRINTED).ours == "0 of 1 with two figures; ours does not end on 1"
     assert told(full, "car: 127 s", OURS).verdict == "exceeds"
-    change(full, "trees.csv", {"status": "feasible", "accuracy": ""}, set="wine", learner="printed", minimize="depth")
-    change(full, "trees.csv", {"seconds": 1}, set="iris", learner="printed", minimize="depth")
+    change(full, "trees.csv", {"limit": 300}, set="car", part="all", learner="printed")  # more than it takes in print
+    claim = told(full, "car: 127 s", PRINTED)
+    assert (claim.verdict, claim.why) == ("contradicts", "car (> 300 against 127)")
+    assert told(full, "car: 603 of").verdict == "not measured"
+    of_wine = {"set": "wine", "learner": "printed", "minimize": "depth"}
+    change(full, "trees.csv", {"status": "feasible", "accuracy": "", "limit": 0.5}, **of_wine)
+    claim = told(full, "seconds on six", "DT_depth", PRINTED)  # in print .6 s
+    assert (claim.verdict, claim.why) == ("not measured", "wine reached the limit of 0.5 s")
+    change(full, "trees.csv", {"limit": 20}, **of_wine)
     claim = told(full, "seconds on six", "DT_depth", PRINTED)
-    assert (claim.ours, claim.verdict) == ("5 of 6 rows are measured", "not measured")
-    assert claim.why == "wine reached the limit of 20 s; against it so far: iris (1 against 0.018)"
+    assert (claim.verdict, claim.why) == ("contradicts", "wine (> 20 against 0.6)")
+    assert claim.ours.endswith("of the 5 of 6 with two figures; ours does not end on 1")
     assert told(full, "DT_depth: mean accuracy 85.6 % on six sets, but", PRINTED).ours == "5 of 6 rows are measured"
 
 
@@ -213,6 +230,7 @@ def test_tables_1_and_2_say_what_the_rows_hold(full: Path, tmp_path: Path) -> No
     )
     change(full, "trees.csv", {"accuracy": 90}, set="mouse", part="10-fold", learner="search", minimize="depth")
     assert "0.0 for DT_size, 4.2 for DT_depth." in text(inferdt.table1, full)
+    assert "so many times the seconds: 1.3 for DT_size, 4.5 for DT_depth." in text(inferdt.table1, full)
     for absent in ("proved", "reached its limit"):
         assert absent not in text(inferdt.table2, empty)
     assert "order, depth 8 and 143 nodes are the proved optimum (as in print)" in text(inferdt.table2, full)
@@ -224,10 +242,11 @@ def test_tables_1_and_2_say_what_the_rows_hold(full: Path, tmp_path: Path) -> No
     page = text(inferdt.table2, full)
     assert "order, depth 8 and 141 nodes are the proved optimum (in print 8 and 143)" in page
     assert (
-        "DT_depth as printed had proved that depth 7 is needed, where 8 is the least, and so was at a formula" in page
-    )
+        "DT_depth, SAT as printed, had proved after 3600 s that depth 7 is needed, where 8 is the least, and so was at "
+        "a formula that has no solution."
+    ) in page
     change(full, "trees.csv", {"lower_bound": 8}, set="car", part="all", reading="order", learner="printed")
-    assert "that depth 8 is needed, where 8 is the least." in text(inferdt.table2, full)
+    assert "where 8 is the least, and so was at a formula that has a solution." in text(inferdt.table2, full)
 
 
 def test_table_3_says_what_the_rows_hold(full: Path, tmp_path: Path) -> None:

@@ -32,7 +32,9 @@ def problems(draw: st.DrawFn) -> MinimalTreeProblem:
 
 def options(*, proof: bool = False) -> st.SearchStrategy[InferDTOptions]:
     solver = st.sampled_from(PROOF_SOLVERS if proof else [*PROOF_SOLVERS, "minisat22"])
-    return st.builds(InferDTOptions, solver=solver, seed=st.integers(0, 9), proof=st.just(proof))
+    return st.builds(
+        InferDTOptions, solver=solver, seed=st.integers(0, 9), proof=st.just(proof), incremental=st.booleans()
+    )
 
 
 @examples(2)

@@ -30,11 +30,14 @@ class InferDTOptions:
     solver : name of the solver in python-sat; the paper uses "minisat22"
     seed : seed for the order in which misclassified rows are added
     proof : store a certificate for every answer "no"; needs a solver that writes proofs
+    incremental : add a row when a tree misclassifies it; False puts all rows into each formula from its beginning,
+        with which the paper compares
     """
 
     solver: str = "cadical195"
     seed: int = 0
     proof: bool = False
+    incremental: bool = True
 
     def __post_init__(self) -> None:
         arguments.choice(self.solver, "solver", SOLVERS)
@@ -164,6 +167,9 @@ class _Run:
         """Algorithm 3: while the tree from the solver's model misclassifies rows, add one of them to the formula."""
         added: list[int] = []
         session.extend(tree_clauses(tree))
+        if not self.options.incremental:
+            for group in range(len(self.bits)):
+                self._add(session, tree, added, group)
         while (answer := session.solve()) is not None:
             if not answer:
                 if self.options.proof:
@@ -175,13 +181,17 @@ class _Run:
             group = int(wrong[np.argmin(self.turn[wrong])])
             if group in added:
                 raise AssertionError("the solver's tree misclassifies a row that is already in the formula")
-            added.append(group)
-            self.counters["examples"] = max(self.counters["examples"], len(added))
-            first = session.block(tree.depth)
-            turns = range(first, first + tree.depth)
-            session.extend(routing(tree, turns, self.bits[group].tolist()))
-            session.extend(labelling(tree, turns, np.flatnonzero(self.right[group]).tolist()))
+            self._add(session, tree, added, group)
         raise Stopped(session.stopped_by)
+
+    def _add(self, session: SatSession, tree: TreeVariables, added: list[int], group: int) -> None:
+        """Algorithms 1 and 2: the clauses of one row."""
+        added.append(group)
+        self.counters["examples"] = max(self.counters["examples"], len(added))
+        first = session.block(tree.depth)
+        turns = range(first, first + tree.depth)
+        session.extend(routing(tree, turns, self.bits[group].tolist()))
+        session.extend(labelling(tree, turns, np.flatnonzero(self.right[group]).tolist()))
 
     def _decoded(self, session: SatSession, tree: TreeVariables) -> tuple[list[int], np.ndarray]:
         """The test of each inner node in the last model, and the groups of rows that do not get a right class."""
