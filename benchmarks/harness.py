@@ -35,7 +35,8 @@ RESULTS = ROOT / "benchmarks" / "results"
 Row = dict[str, str]
 """A stored row: text by column."""
 PACKAGES = (
-    *("proofwood", "arborenum", "gosdt", "imodels", "pycontree", "pystreed", "pytrees-rs", "tree-praxis"),
+    *("proofwood", "arborenum", "gosdt", "imodels", "odtlearn", "pycontree", "pydl8.5", "pystreed", "pytrees-rs"),
+    "tree-praxis",
     *("python-sat", "ortools", "scikit-learn", "numpy"),
 )
 """Distributions whose versions each row names, where they are installed."""

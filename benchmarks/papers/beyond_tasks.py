@@ -126,6 +126,24 @@ def bits(*, case: str, learner: str, depth: int, seconds: float) -> Outcome:
             lambda: made(max_depth=depth, max_time=seconds).fit(narrow, y),
         )
         predicted, bound, proved = model.predict(narrow), None, model.status_ == "optimal"
+    elif learner == "pydl8.5":
+        made = package("pydl85", "pydl8.5>=0.1.8").DL85Classifier
+        whole = X.astype(np.int64)
+        model, outcome = _measured(
+            lambda: made(max_depth=1).fit(whole[head], y[head]),
+            lambda: made(max_depth=depth, time_limit=math.ceil(seconds)).fit(whole, y),
+        )
+        predicted, bound, proved = model.predict(whole), None, not model.timeout_
+    elif learner == "odtlearn":
+        package("mip", "odtlearn[cbc]>=1.1")
+        made = package("odtlearn.flow_oct", "odtlearn[cbc]>=1.1").FlowOCT
+        asked = {"solver": "cbc", "num_threads": 1}
+        model, outcome = _measured(
+            lambda: made(depth=1, time_limit=5, **asked).fit(_frame(X[head]), y[head]),
+            lambda: made(depth=depth, time_limit=math.ceil(seconds), **asked).fit(_frame(X), y),
+        )
+        predicted, bound = model.predict(_frame(X)), len(y) - model.objective_bound  # it counts right rows
+        proved = model.optim_gap == 0
     elif learner == "gosdt":
         made = package("gosdt", "gosdt>=1.0.4").GOSDTClassifier
         price = 0.8 / 2**depth  # all leaves together cost less than an error
@@ -140,6 +158,11 @@ def bits(*, case: str, learner: str, depth: int, seconds: float) -> Outcome:
         return _ours_of_depth(X, y, depth, seconds)
     errors = int(np.count_nonzero(predicted != y))
     return {"objective": errors, "bound": bound, "size": None, "status": _status(proved), **outcome}
+
+
+def _frame(X: Array) -> Any:
+    """0/1 columns as odtlearn takes them."""
+    return package("pandas", "pandas").DataFrame(X.astype(np.int64))
 
 
 def thresholds(*, case: str, learner: str, depth: int, seconds: float) -> Outcome:

@@ -17,7 +17,7 @@ from benchmarks.papers.measuring import Pass
 from tests.measured import measured
 
 PACKAGES = {name: name for name in ("imodels", "arborenum", "pystreed", "pycontree", "gosdt", "praxis")}
-PACKAGES["pytrees-rs"] = "pytrees"
+PACKAGES |= {"pytrees-rs": "pytrees", "pydl8.5": "pydl85", "odtlearn": "mip"}
 
 
 def tiny(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
