@@ -15,10 +15,11 @@ TINY, BITS = ("generated-tiny",), ("generated-bits",)
 _NATIVE, _ENGINES, _PAPERS = "src/proofwood/native", "src/proofwood/engines", "src/proofwood/papers"
 _EXPLAIN = tuple(f"src/proofwood/explain/{part}" for part in ("oracles", "search", "answers"))
 TREES = (f"{_NATIVE}/trees", f"{_NATIVE}/common", f"{_ENGINES}/trees")
-MINIMAL = (f"{_NATIVE}/minimal", f"{_NATIVE}/common", f"{_ENGINES}/minimal", f"{_PAPERS}/inferdt")
+_SOLVERS = "src/proofwood/solvers"
+MINIMAL = (f"{_NATIVE}/minimal", f"{_NATIVE}/common", f"{_ENGINES}/minimal", f"{_PAPERS}/inferdt", _SOLVERS)
 BDD = (*TREES, f"{_NATIVE}/bdd", f"{_ENGINES}/bdd", f"{_PAPERS}/maxsat_bdd")
 DIAGRAM = (*TREES, f"{_NATIVE}/diagram", f"{_NATIVE}/bdd", f"{_ENGINES}/diagram", f"{_PAPERS}/odd")
-VOTES = (f"{_NATIVE}/votes", *_EXPLAIN, "src/proofwood/ensembles", f"{_PAPERS}/rfxpl")
+VOTES = (f"{_NATIVE}/votes", *_EXPLAIN, "src/proofwood/ensembles", f"{_PAPERS}/rfxpl", _SOLVERS)
 """Code that rows depend on: kernels and engines; BDDs and diagrams have their bounds from the tree search."""
 _TASKS = "benchmarks/papers"
 

@@ -1,15 +1,22 @@
-"""A SAT solver that respects the time limit and Ctrl-C: it works in slices of a limited number of conflicts.
+"""A SAT solver that respects the time limit and Ctrl-C.
 
-CaDiCaL, called through python-sat, holds the interpreter lock for the whole call and cannot be interrupted. So each
-slice has a limited number of conflicts, which is adapted to the measured speed. Between slices, about ten times a
+CaDiCaL, called through python-sat, holds the interpreter lock for the whole call and cannot be interrupted. So it works
+in slices of a limited number of conflicts, which is adapted to the measured speed. Between slices, about ten times a
 second, the deadline and Ctrl-C are checked. The solver keeps its learned clauses between slices.
+
+The family of MiniSat can be interrupted, and needs it: each call begins its restarts and its limit of learned clauses
+anew, so that in slices it gets nowhere on a formula that takes it seconds in one piece. It works in a thread of its
+own, and this one looks at the clock (decisions/0106-one-piece-of-minisat).
 """
 
 from __future__ import annotations
 
+import threading
 import time
+from _thread import start_new_thread
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import starmap
 from types import TracebackType
 from typing import Any, Self
 
@@ -22,14 +29,16 @@ from proofwood.solvers.cardinality import sequential_counter
 
 PROOF_SOLVERS = ("cadical153", "cadical195")
 """The solvers whose proofs can be checked by unit propagation only."""
-SOLVERS = (*PROOF_SOLVERS, "cadical300", "minisat22", "maplechrono")
-"""The solvers that can be run in slices and keep their learned clauses. Glucose is not among them: it checks its budget
-of conflicts only at restarts, which may be seconds apart for a hard formula."""
+INTERRUPTIBLE = ("minisat22", "maplechrono")
+"""The solvers that stop at once when another thread asks for it."""
+SOLVERS = (*PROOF_SOLVERS, "cadical300", *INTERRUPTIBLE)
+"""The solvers that can be stopped and keep their learned clauses. Glucose is not among them: it checks its budget of
+conflicts only at restarts, which may be seconds apart for a hard formula."""
 
 SLICE_SECONDS = 0.08
 """The desired time between two checks of the clock."""
 FIRST_SLICE = 100
-"""Number of conflicts of the first slice, before the speed is known."""
+"""Number of conflicts of the first slice, before the speed is known, or a thread is worth it."""
 LARGEST_SLICE = 100_000
 CLAUSES_BETWEEN_LOOKS = 4096
 """Number of clauses that are added between two checks of the memory and the clock."""
@@ -63,7 +72,7 @@ class SatSession:
     Raises
     ------
     ValueError
-        If the solver cannot be run in slices, or ``proof`` is True and the solver writes no DRUP proof.
+        If the solver cannot be stopped, or ``proof`` is True and the solver writes no DRUP proof.
 
     Notes
     -----
@@ -80,7 +89,7 @@ class SatSession:
         on_clauses: Callable[[], None] = lambda: None,
     ) -> None:
         if solver not in SOLVERS:
-            raise ValueError(f"solver={solver!r} cannot be run in slices: expected one of {', '.join(SOLVERS)}")
+            raise ValueError(f"solver={solver!r} cannot be stopped: expected one of {', '.join(SOLVERS)}")
         if proof and solver not in PROOF_SOLVERS:
             raise ValueError(
                 f"proof=True needs a solver that writes DRUP proofs, and solver={solver!r} does not: expected one of "
@@ -180,25 +189,30 @@ class SatSession:
             continues with all learned clauses.
         """
         self._assumptions = list(assumptions)
-        self.stopped_by = None
+        self.stopped_by = None if self.seconds_left > 0 else "time_limit"
         self.n_calls += 1
+        work = self._one_slice
         try:
-            while self.seconds_left > 0:
-                answer = self._one_slice()
+            while self.stopped_by is None:
+                answer = work()
                 if answer is not None:
                     if answer:
                         self._values = self._solver.get_model()
                     return answer
-                if _lacks_memory(self.n_literals):
-                    self.stopped_by = "memory_limit"
-                    return None
-                if self._on_slice is not None:
-                    self._on_slice()
+                self.stopped_by = self.stopped_by or self._look()
+                if self.name in INTERRUPTIBLE:
+                    work = self._one_piece
         except KeyboardInterrupt:
             self.stopped_by = "interrupt"
-            return None
-        self.stopped_by = "time_limit"
         return None
+
+    def _look(self) -> str | None:
+        """Report, and what has to stop the solver, if anything."""
+        if _lacks_memory(self.n_literals):
+            return "memory_limit"
+        if self._on_slice is not None:
+            self._on_slice()
+        return None if self.seconds_left > 0 else "time_limit"
 
     def _one_slice(self) -> bool | None:
         """Solve for a limited number of conflicts, and adapt this number to the time that it took."""
@@ -208,10 +222,56 @@ class SatSession:
         with interrupts_left_to_python():
             answer = self._solver.solve_limited(assumptions=self._assumptions)
         took = time.monotonic() - before
-        if answer is None:
+        if answer is None and self.name not in INTERRUPTIBLE:
             factor = min(2.0, max(0.1, aim / max(took, 1e-9)))
             self._slice = min(LARGEST_SLICE, max(1, int(self._slice * factor)))
         return None if answer is None else bool(answer)
+
+    def _one_piece(self) -> bool | None:
+        """Solve in a thread of its own; None if it had to be stopped."""
+        begun: list[int] = []
+        answers: list[bool | Exception | None] = []
+        ended = threading.Event()
+
+        def work() -> None:
+            try:
+                answers.append(self._solver.solve_limited(assumptions=self._assumptions, expect_interrupt=True))
+            except Exception as error:  # noqa: BLE001 - it is raised by the thread that waits
+                answers.append(error)
+            finally:
+                ended.set()
+
+        self._solver.conf_budget(-1)
+        try:
+            begun.extend(starmap(start_new_thread, [(work, ())]))  # Ctrl-C comes before it or after it
+            while self.stopped_by is None and not ended.wait(max(0.0, min(SLICE_SECONDS, self.seconds_left))):
+                self.stopped_by = self._look()
+        except RuntimeError as error:
+            if begun:
+                raise  # of the callback
+            raise MemoryLimitError(
+                "no memory is left for a thread of the SAT solver: raise the memory limit"
+            ) from error
+        finally:
+            if begun:
+                self._stop(ended)
+        (answer,) = answers
+        if isinstance(answer, Exception):
+            raise answer
+        return None if answer is None else bool(answer)
+
+    def _stop(self, ended: threading.Event) -> None:
+        """Stop the solver in its thread; a Ctrl-C waits, too, since nothing may use the solver before."""
+        interrupted = False
+        while not ended.is_set():
+            try:
+                self._solver.interrupt()
+                ended.wait()
+            except KeyboardInterrupt:
+                interrupted = True
+        self._solver.clear_interrupt()
+        if interrupted:
+            raise KeyboardInterrupt
 
     # --------------------------------------------------------------------------------------------------------- answers
 

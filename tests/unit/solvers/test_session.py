@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from formulas import pigeonholes
 from proofwood.solvers.cardinality import Totalizer, network_at_most, sequential_counter
-from proofwood.solvers.session import SOLVERS, SatSession
+from proofwood.solvers.session import INTERRUPTIBLE, SOLVERS, SatSession
 from strategies import examples
 
 
@@ -127,10 +127,64 @@ for _ in range(2):
     child.stdout.close()
 
 
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+@pytest.mark.parametrize("solver", INTERRUPTIBLE)
+def test_ctrl_c_at_any_moment_leaves_a_solver_that_answers(solver: str) -> None:
+    program = f"""
+import itertools, random, signal
+from formulas import pigeonholes
+from proofwood.solvers.session import SatSession
+signal.signal(signal.SIGVTALRM, signal.default_int_handler)  # Maple has a use of its own for SIGALRM
+moments, seen = random.Random(0), set()
+for _ in range(60):
+    with SatSession(solver={solver!r}) as session:
+        pigeonholes(session, 7)
+        answer = None
+        for turn in itertools.count():
+            try:
+                if turn < 4:
+                    signal.setitimer(signal.ITIMER_VIRTUAL, moments.uniform(1e-4, 0.01))
+                answer = session.solve()
+                signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            except KeyboardInterrupt:  # before or after the solve
+                continue
+            seen.add((answer, session.stopped_by))
+            if answer is not None:
+                break
+        assert answer is False
+print(sorted(map(str, seen)))
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    child = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=120
+    )
+    assert child.returncode == 0, child.stderr
+    assert child.stdout.strip() == str(["(False, None)", "(None, 'interrupt')"])
+
+
+@pytest.mark.parametrize("solver", INTERRUPTIBLE)
+def test_one_piece_ends_with_what_the_callback_raises(solver: str) -> None:
+    calls = []
+
+    def fail() -> None:
+        calls.append(time.monotonic())
+        if len(calls) > 3:
+            raise LookupError("told so")
+
+    with SatSession(solver=solver, on_slice=fail) as session:
+        pigeonholes(session, 12)
+        with pytest.raises(LookupError, match="told so"):
+            session.solve()
+        free = session.new()
+        session.add([free])
+        assert session.solve([-free]) is False
+        assert session.core() == [-free]
+
+
 def test_unfit_solvers_are_refused_with_those_that_fit() -> None:
-    with pytest.raises(ValueError, match="cannot be run in slices: expected one of cadical153"):
+    with pytest.raises(ValueError, match="cannot be stopped: expected one of cadical153"):
         SatSession(solver="kissat404")
-    with pytest.raises(ValueError, match="cannot be run in slices: expected one of cadical153"):
+    with pytest.raises(ValueError, match="cannot be stopped: expected one of cadical153"):
         SatSession(solver="glucose4")
     with pytest.raises(ValueError, match="solver='minisat22' does not: expected one of cadical153"):
         SatSession(solver="minisat22", proof=True)
