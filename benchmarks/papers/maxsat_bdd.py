@@ -23,7 +23,7 @@ SETS = tuple(published.CASES)
 DEPTHS = (2, 3, 4, 5, 6)
 SHARES = (0.05, 0.1, 0.15, 0.2, 0.25)
 TASKS = "benchmarks.papers.maxsat_bdd_tasks"
-LIMIT, FEWEST_LIMIT = 5.0, 10.0
+LIMIT, FEWEST_LIMIT, FEWEST_LONGER = 5.0, 10.0, 60.0
 """Seconds of a fit: tables 5 and 6 with the figures, and table 4."""
 NOISE = 0.5
 """Points of accuracy that other random splits may change, about as CART's differ from the paper's (table 6)."""
@@ -172,10 +172,14 @@ def table4(
     sets: Sequence[str] = SETS,
     shares: Sequence[float] = SHARES,
     learners: Sequence[str] = ("search", "BDD2", "BDD1"),
-    runs: int = 3,
+    runs: int = 10,
     limit: float = FEWEST_LIMIT,
+    longer: tuple[int, float] | None = (3, FEWEST_LONGER),
 ) -> Page:
-    """Table 4: fewest features with no error on small training parts, by BDD1, BDD2, and our search."""
+    """Table 4: fewest features with no error on small training parts, by BDD1, BDD2, and our search.
+
+    ``longer`` are runs and the limit of what reached its limit.
+    """
     table = reading.table("fewest.csv", FEWEST_KEY, FEWEST)
     rows = []
     found: dict[str, dict[str, Row]] = {}
@@ -186,10 +190,15 @@ def table4(
                 continue  # what no encoding of the paper solved
             line = [name, f"{share:.2f}"]
             for learner in learners:
-                values = {"share": share, "learner": learner, "runs": runs}
                 file, data = _data(name)
-                key, task = {"set": name, **values}, {"case": file, **values}
-                row = reading.row(Cell(table, key, f"{TASKS}:fewest", task, limit, runs, data))
+                row: Row = {}
+                for n, seconds in ((runs, limit), *([longer] if longer else [])):
+                    values = {"share": share, "learner": learner, "runs": n}
+                    key, task = {"set": name, **values}, {"case": file, **values}
+                    again = reading.row(Cell(table, key, f"{TASKS}:fewest", task, seconds, n, data))
+                    row = again if again["status"] else row or again
+                    if again["status"] != "feasible":
+                        break
                 found.setdefault(label, {})[learner] = row
                 paper = {"BDD1": published.TABLE_4_BDD1, "BDD2": published.TABLE_4_BDD2}.get(learner)
                 if paper is not None:
@@ -214,7 +223,7 @@ def table4(
         "A random share of the rows is learned without error (but for rows that contradict each other) from as few "
         f"features as possible, the others are the test; means over {runs} seeds (the paper: ten, 20 hours "
         "each, Kissat; here CaDiCaL). Both encodings are as printed and tried from seven features; equal rows are "
-        f"one example. A fit may take {limit:g} s: `> t` tells that one of the seeds reached "
+        f"one example. A fit may take {limit:g} s{_again(longer)}: `> t` tells that one of the seeds reached "
         "it, after which no other is tried, and the means are those of the seeds before; `≥ a` is a proved bound; "
         "`too large` that the first formula, for seven features, would have more than ten million literals. Rows of "
         "the paper are means over what all its methods solved, so that few features are over-represented."
@@ -231,6 +240,11 @@ def table4(
             *_fewest_told(found),
         ),
     )
+
+
+def _again(longer: tuple[int, float] | None) -> str:
+    """What is done where a limit was reached."""
+    return f", and where one of them takes longer, {longer[0]} seeds have {longer[1]:g} s each" if longer else ""
 
 
 def _fewest_told(rows: Mapping[str, Mapping[str, Row]]) -> list[str]:
