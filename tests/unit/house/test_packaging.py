@@ -22,7 +22,8 @@ def text(path: str) -> str:
 
 def same(requirement: str) -> tuple[str, str]:
     """Name and lower bound of a requirement, as pip or conda write it."""
-    name, bound = re.fullmatch(r"([\w.-]+)(?:\[[\w,]+\])?(?:\s*>=\s*([\w.]+))?", requirement).groups()  # type: ignore[union-attr]
+    wanted, _, _ = requirement.partition(";")  # the environments that need it
+    name, bound = re.fullmatch(r"([\w.-]+)(?:\[[\w,]+\])?(?:\s*>=\s*([\w.]+))?", wanted).groups()  # type: ignore[union-attr]
     return name.lower().replace("_", "-"), bound or ""
 
 
