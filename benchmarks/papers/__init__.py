@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -93,6 +93,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         figure3=(partial(odd.figure3, plan=odd.PROTOCOL), {"plan": _SMALL}, False),
         figure4=(partial(odd.figure4, plan=odd.FIGURE_4), {"plan": _SMALL}, False),
         known=(odd.known, {"plan": _SMALL}, False),
+        norms=(odd.norms, {"plan": replace(_SMALL, splits=("oblique",))}, False),
     ),
     *_experiments(
         "contree",

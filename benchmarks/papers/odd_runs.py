@@ -100,6 +100,14 @@ def runs(reading: Pass, plan: Plan, cells: Iterable[OneRun]) -> dict[OneRun, Row
     return found
 
 
+def of_norm(reading: Pass, plan: Plan, one: OneRun, norm: str) -> Row:
+    """The row of a run of oblique tests within a norm."""
+    table = reading.table("norms.csv", (*KEY, "norm"), tuple(name for name in COLUMNS if name != "norm"))
+    key = {**asdict(one), "norm": norm}
+    values = {**key, "threads": 1, "start_seconds": plan.start_seconds}
+    return reading.row(Cell(table, key, f"{TASKS}:run", values, plan.limit, data=data_of(one.case)))
+
+
 def norm_of(splits: str) -> str:
     """The norm that bounds the weights of oblique tests, as the paper prints it."""
     return "box" if splits == "oblique" else ""

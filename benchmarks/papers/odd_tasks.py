@@ -18,7 +18,7 @@ from benchmarks import cases
 from proofwood.data.binarize import Binarizer
 from proofwood.model.evaluate import predict, walk
 from proofwood.model.node_table import LEAF, NodeTable
-from proofwood.problem.diagram import MOST_NODES, DiagramCost, DiagramProblem
+from proofwood.problem.diagram import MOST_NODES, DiagramCost, DiagramProblem, Norm
 from proofwood.problem.ranked import RankedRows
 from proofwood.result import Limits, Result
 
@@ -182,8 +182,11 @@ def run(
     threads: int,
     start_seconds: float,
     seconds: float,
+    norm: Norm = "box",
 ) -> dict[str, Any]:
     """One run of both steps on the training part, with the accuracy on the other two.
+
+    ``norm`` bounds the weights of oblique tests.
 
     Returns
     -------
@@ -197,7 +200,7 @@ def run(
     split = load_split(case, seed)
     widths, tree = SKELETONS[skeleton], skeleton == "tree"
     first = pose(split, widths, alpha, "univariate", tree, min_samples=min_samples)
-    problem = first if splits == "univariate" else replace(first, columns=split.train.X)
+    problem = first if splits == "univariate" else replace(first, columns=split.train.X, norm=norm)
     start, start_errors, start_splits = construct(first, seconds=start_seconds, seed=seed)
     began = time.perf_counter()
     result = solve(problem, engine=engine, seconds=seconds, threads=threads, seed=seed)

@@ -245,6 +245,24 @@ def test_pages_of_figures(plan: Plan, tmp_path: Path) -> None:
         assert (tmp_path / name).stat().st_size > 5000
 
 
+def test_both_norms_are_beside_each_other(plan: Plan, tmp_path: Path) -> None:
+    plan = dataclasses.replace(plan, splits=("oblique",), alphas=(0.1,), seeds=(0,), skeletons=("I",))
+    assert "pairs" not in "".join(odd.norms(Pass(tmp_path / "none"), plan=plan).blocks)
+    _, reading = measured(odd.norms, tmp_path, plan=plan)
+    assert [row["norm"] for row in reading.rows] == ["box", "l1"] * 2
+    table = reading.tables["norms.csv"]
+    for row, (cost, status) in zip(
+        reading.rows, [("0.1", "optimal"), ("0.2", "optimal"), ("0.3", "optimal"), ("0.3", "feasible")], strict=True
+    ):
+        table.add({**row, "objective": cost, "status": status, "test": "0.5"})
+    text = "\n".join(odd.norms(Pass(tmp_path), plan=plan).blocks)
+    assert (
+        "Of 2 pairs, the box costs less on 1, as much on 1, and more on 0; 2 are proved in the box, 1 under l1." in text
+    )
+    assert "0.500 in the box, 0.500 under l1." in text
+    assert "| (0.3000) |" in text
+
+
 def test_known_optima_are_compared(plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("generated-bits", "I", 1.0, "univariate"), ("generated-tiny", "I", 1.0, "univariate")
     monkeypatch.setattr(odd, "KNOWN", dict.fromkeys(names, 0.0))
