@@ -25,7 +25,9 @@ SIGNIFICANT = 0.01
 
 
 def _seconds(row: Row) -> float:
-    return number(row["cpu"]) if row["status"] in FINAL else Ended(number(row["limit"]))
+    """CPU seconds; of a fit that was ended, that they are more than it took."""
+    seconds = number(row["cpu"])
+    return seconds if row["status"] in FINAL else Ended(0 if math.isnan(seconds) else seconds)
 
 
 def _accuracy(row: Row) -> float:

@@ -21,11 +21,11 @@ class UpTo(float):
 
 
 class Ended(float):
-    """What a limit ended: infinite, and known to be more than the limit.
+    """What was ended before it was done: infinite, and known to be more than it had taken by then.
 
     Parameters
     ----------
-    limit : in the unit of the figure
+    limit : what it had taken, in the unit of the figure
     """
 
     limit: float
@@ -37,7 +37,7 @@ class Ended(float):
         return self
 
     def __format__(self, how: str) -> str:
-        return f"> {self.limit:g}"
+        return f"> {self.limit:.3g}"
 
 
 def figure(text: str) -> float:

@@ -6,17 +6,15 @@ second, the deadline and Ctrl-C are checked. The solver keeps its learned clause
 
 The family of MiniSat can be interrupted, and needs it: each call begins its restarts and its limit of learned clauses
 anew, so that in slices it gets nowhere on a formula that takes it seconds in one piece. It works in a thread of its
-own, and this one looks at the clock (decisions/0106-one-piece-of-minisat).
+own, and this one looks at the clock (``thread``, decisions/0106-one-piece-of-minisat).
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from _thread import start_new_thread
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import starmap
 from types import TracebackType
 from typing import Any, Self
 
@@ -26,17 +24,16 @@ from proofwood import memory
 from proofwood.certificates.drup import Certificate
 from proofwood.memory import MemoryLimitError
 from proofwood.solvers.cardinality import sequential_counter
+from proofwood.solvers.thread import LOOK_SECONDS, SolverThread
 
 PROOF_SOLVERS = ("cadical153", "cadical195")
 """The solvers whose proofs can be checked by unit propagation only."""
 INTERRUPTIBLE = ("minisat22", "maplechrono")
-"""The solvers that stop at once when another thread asks for it."""
+"""The solvers that stop at their next decision when another thread asks for it."""
 SOLVERS = (*PROOF_SOLVERS, "cadical300", *INTERRUPTIBLE)
 """The solvers that can be stopped and keep their learned clauses. Glucose is not among them: it checks its budget of
 conflicts only at restarts, which may be seconds apart for a hard formula."""
 
-SLICE_SECONDS = 0.08
-"""The desired time between two checks of the clock."""
 FIRST_SLICE = 100
 """Number of conflicts of the first slice, before the speed is known, or a thread is worth it."""
 LARGEST_SLICE = 100_000
@@ -56,8 +53,9 @@ class SatSession:
     solver : name of the solver in python-sat
     seconds : wall-clock limit of the session from now on; None for no limit
     proof : store all clauses and a DRUP proof, for :meth:`certificate`
-    on_slice : called without arguments between slices; if it raises KeyboardInterrupt, this counts as Ctrl-C, and any
-        other exception propagates
+    on_slice : called without arguments between slices, or while a solver works in its thread, about ten times a second;
+        it must not use the session, but for ``counters``. If it raises KeyboardInterrupt, this counts as Ctrl-C, and
+        any other exception propagates
     on_clauses : called without arguments while clauses are added, since large formulas take seconds to make; its
         exceptions propagate
 
@@ -109,6 +107,8 @@ class SatSession:
         self._on_clauses = on_clauses
         self._deadline = None if seconds is None else time.monotonic() + seconds
         self._slice = FIRST_SLICE
+        self._thread = SolverThread(self._solver.interrupt)
+        self._large = False
         self._clauses: list[list[int]] | None = [] if proof else None
         self._assumptions: list[int] = []
         self._values: list[int] = []
@@ -123,6 +123,7 @@ class SatSession:
 
     def close(self) -> None:
         """Free the memory of the solver; the session cannot be used afterwards."""
+        self._thread.settle()
         self._solver.delete()
 
     # ------------------------------------------------------------------------------------------ variables and clauses
@@ -144,6 +145,7 @@ class SatSession:
 
     def extend(self, clauses: Iterable[Iterable[int]]) -> None:
         """Add all ``clauses``, one by one."""
+        self._thread.settle()
         add, kept = self._solver.add_clause, self._clauses
         for clause in clauses:
             literals = list(clause)
@@ -166,6 +168,7 @@ class SatSession:
 
     def phases(self, literals: Iterable[int]) -> None:
         """Set the literals that the solver should try first; CaDiCaL may prefer the values of its last model."""
+        self._thread.settle()
         self._solver.set_phases(list(literals))
 
     # -------------------------------------------------------------------------------------------------------- solving
@@ -191,19 +194,25 @@ class SatSession:
         self._assumptions = list(assumptions)
         self.stopped_by = None if self.seconds_left > 0 else "time_limit"
         self.n_calls += 1
-        work = self._one_slice
+        work = self._one_piece if self._large else self._one_slice
         try:
+            if self.name in INTERRUPTIBLE:
+                self._thread.settle()
+                self._solver.clear_interrupt()
             while self.stopped_by is None:
                 answer = work()
                 if answer is not None:
                     if answer:
                         self._values = self._solver.get_model()
+                    self.stopped_by = None
                     return answer
                 self.stopped_by = self.stopped_by or self._look()
                 if self.name in INTERRUPTIBLE:
                     work = self._one_piece
         except KeyboardInterrupt:
             self.stopped_by = "interrupt"
+        finally:
+            self._thread.settle()  # once more: an exception may have come as it began
         return None
 
     def _look(self) -> str | None:
@@ -216,62 +225,38 @@ class SatSession:
 
     def _one_slice(self) -> bool | None:
         """Solve for a limited number of conflicts, and adapt this number to the time that it took."""
-        aim = min(SLICE_SECONDS, self.seconds_left)
+        aim = min(LOOK_SECONDS, self.seconds_left)
         self._solver.conf_budget(self._slice)
         before = time.monotonic()
         with interrupts_left_to_python():
             answer = self._solver.solve_limited(assumptions=self._assumptions)
         took = time.monotonic() - before
-        if answer is None and self.name not in INTERRUPTIBLE:
+        if self.name in INTERRUPTIBLE:
+            self._large = self._large or took > LOOK_SECONDS  # even so few conflicts hold up Ctrl-C
+        elif answer is None:
             factor = min(2.0, max(0.1, aim / max(took, 1e-9)))
             self._slice = min(LARGEST_SLICE, max(1, int(self._slice * factor)))
         return None if answer is None else bool(answer)
 
     def _one_piece(self) -> bool | None:
         """Solve in a thread of its own; None if it had to be stopped."""
-        begun: list[int] = []
-        answers: list[bool | Exception | None] = []
-        ended = threading.Event()
-
-        def work() -> None:
-            try:
-                answers.append(self._solver.solve_limited(assumptions=self._assumptions, expect_interrupt=True))
-            except Exception as error:  # noqa: BLE001 - it is raised by the thread that waits
-                answers.append(error)
-            finally:
-                ended.set()
-
         self._solver.conf_budget(-1)
-        try:
-            begun.extend(starmap(start_new_thread, [(work, ())]))  # Ctrl-C comes before it or after it
-            while self.stopped_by is None and not ended.wait(max(0.0, min(SLICE_SECONDS, self.seconds_left))):
-                self.stopped_by = self._look()
-        except RuntimeError as error:
-            if begun:
-                raise  # of the callback
-            raise MemoryLimitError(
-                "no memory is left for a thread of the SAT solver: raise the memory limit"
-            ) from error
-        finally:
-            if begun:
-                self._stop(ended)
-        (answer,) = answers
-        if isinstance(answer, Exception):
-            raise answer
-        return None if answer is None else bool(answer)
-
-    def _stop(self, ended: threading.Event) -> None:
-        """Stop the solver in its thread; a Ctrl-C waits, too, since nothing may use the solver before."""
-        interrupted = False
-        while not ended.is_set():
+        with interrupts_left_to_python():
             try:
-                self._solver.interrupt()
-                ended.wait()
-            except KeyboardInterrupt:
-                interrupted = True
-        self._solver.clear_interrupt()
-        if interrupted:
-            raise KeyboardInterrupt
+                self._thread.begin(lambda: self._solver.solve_limited(self._assumptions, expect_interrupt=True))
+            except RuntimeError as error:
+                raise MemoryLimitError(
+                    "no thread can be begun for the SAT solver: raise the limit of memory, or that of threads"
+                ) from error
+            try:
+                while self.stopped_by is None and self._thread.works:
+                    self._thread.wait(self.seconds_left)
+                    if self._thread.works:
+                        self.stopped_by = self._look()
+            finally:
+                self._thread.settle()
+        answer = self._thread.answer()
+        return None if answer is None else bool(answer)
 
     # --------------------------------------------------------------------------------------------------------- answers
 
@@ -287,6 +272,7 @@ class SatSession:
 
     def core(self) -> list[int]:
         """Some of the last assumptions that contradict the clauses; empty if the clauses contradict each other."""
+        self._thread.settle()
         return list(self._solver.get_core() or ())
 
     @property
@@ -348,8 +334,11 @@ def interrupts_left_to_python() -> Iterator[None]:
 
     In the main thread, python-sat installs a handler that jumps out of the running solver and leaves it unusable
     (CaDiCaL then aborts the process at the next call). Python's own handler only sets a flag, which the interpreter
-    checks after the slice.
+    checks after the slice. It does so in the main thread alone, so that others need nothing.
     """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     kept = pysat_solvers.MainThread
     pysat_solvers.MainThread = _NotTheMainThread
     try:

@@ -38,7 +38,7 @@ PLAIN = """
     predict print progress pull range rate rational read real record rectangle refuse register registry rejoin
     report request reshape respond response result rewrite round route sample satisfy save scale schema
     separation serial several show size solver span sparse stat state stop storage sum support take task tell
-    text    time to together too train two type unfinished unroll use validate variable verify want warn word work
+    text thread time to together too train two type unfinished unroll use validate variable verify want warn word work
     workbook wrap write
 """  # what everybody knows without a glossary
 IRREGULAR = {

@@ -127,10 +127,20 @@ for _ in range(2):
     child.stdout.close()
 
 
+def run_apart(program: str) -> str:
+    """What a program prints that may hang or crash."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    child = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=120
+    )
+    assert child.returncode == 0, child.stderr
+    return child.stdout.strip()
+
+
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 @pytest.mark.parametrize("solver", INTERRUPTIBLE)
 def test_ctrl_c_at_any_moment_leaves_a_solver_that_answers(solver: str) -> None:
-    program = f"""
+    told = run_apart(f"""
 import itertools, random, signal
 from formulas import pigeonholes
 from proofwood.solvers.session import SatSession
@@ -153,13 +163,52 @@ for _ in range(60):
                 break
         assert answer is False
 print(sorted(map(str, seen)))
-"""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    child = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=120
-    )
-    assert child.returncode == 0, child.stderr
-    assert child.stdout.strip() == str(["(False, None)", "(None, 'interrupt')"])
+""")
+    assert told == str(["(False, None)", "(None, 'interrupt')"])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+@pytest.mark.parametrize("gap", [0, 3e-5, 3e-4])
+def test_nothing_works_after_a_solve_that_signals_stopped(gap: float) -> None:
+    told = run_apart(f"""
+import _thread, random, signal, time
+from formulas import pigeonholes
+from proofwood.solvers.session import SatSession
+moments, seconds, early = random.Random(0), 0.01, 0.0
+left = []
+def ring(number, frame):
+    if left:
+        left.pop()
+        raise KeyboardInterrupt
+signal.signal(signal.SIGALRM, ring)
+session = SatSession(solver="minisat22")
+pigeonholes(session, 12)
+seen, running = set(), 0
+for _ in range(150):
+    state = "outside"
+    try:
+        left[:] = [1, 2] if {gap} else [1]  # signals that raise
+        session.allow(seconds)
+        signal.setitimer(signal.ITIMER_REAL, max(1e-4, seconds - early + moments.uniform(-1e-4, 1e-4)), {gap})
+        answer = session.solve()
+        assert answer is None
+        state = session.stopped_by
+        time.sleep(1e-3)
+    except KeyboardInterrupt:
+        pass
+    left.clear()
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    early += 2e-5 if state != "interrupt" else -2e-5  # so that signals come about when the time is over
+    seen.add(state)
+    if not session._thread.works:
+        continue
+    running += 1  # the exception came between two steps: the next use settles it
+    session.extend([])
+    assert not session._thread.works
+session.close()
+print("interrupt" in seen, running < 15)
+""")
+    assert told == "True True"
 
 
 @pytest.mark.parametrize("solver", INTERRUPTIBLE)
