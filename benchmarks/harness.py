@@ -313,15 +313,22 @@ def _commit() -> list[str]:
     return [f"commit {done.stdout.strip()}"] if done.returncode == 0 else []
 
 
+VECTORS = {"avx512bw": "AVX-512", "avx2": "AVX2"}
+"""Flags of processors that change the speed of the kernels, widest first."""
+
+
 @lru_cache(maxsize=1)
 def machine() -> str:
-    """Processor, cores and system, in one line."""
-    model = platform.processor() or platform.machine()
+    """Processor, the widest vectors that the kernels use, cores and system, in one line."""
+    told = {"model name": platform.processor() or platform.machine(), "flags": ""}
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
-        lines = cpuinfo.read_text().splitlines()
-        model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), model)
-    return f"{model}, {os.cpu_count()} CPUs, {platform.system()}"
+        for line in cpuinfo.read_text().splitlines():
+            name, _, text = line.partition(":")
+            told[name.strip()] = text.strip()
+    flags = told["flags"].split()
+    vectors = next((f" with {name}" for flag, name in VECTORS.items() if flag in flags), "")
+    return f"{told['model name']}{vectors}, {os.cpu_count()} CPUs, {platform.system()}"
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], words: Sequence[str] = ()) -> str:

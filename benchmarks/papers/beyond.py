@@ -123,15 +123,21 @@ def _said(contest: Contest, found: Sequence[Mapping[str, Row]]) -> list[str]:
             sum(b < a and not _equal(a, b) for a, b in side) for side in (answered, [p[::-1] for p in answered])
         )
         text += f" Of {len(answered)} models of both, its model is better on {less}, ours on {more}."
-        both = [(a, b) for a, b in pairs if a["status"] == b["status"] == "optimal"]
+        proofs = [(a, b) for a, b in pairs if a["status"] == b["status"] == "optimal"]
+        both = [(a, b) for a, b in proofs if a["machine"] == b["machine"]]
+        if len(both) < len(proofs):
+            n = len(proofs) - len(both)
+            text += f" Proofs of both whose seconds are not compared, since they are of two machines: {n}."
         if both:
             ratios = [max(number(b["cpu"]), 1e-6) / max(number(a["cpu"]), 1e-6) for a, b in both]
             faster = sum(ratio < 1 for ratio in ratios)
+            where = " on one machine" if len(both) < len(proofs) else ""
             text += (
-                f" Where both prove ({len(both)}), it takes {geometric_mean(ratios):.3g} times our seconds in the "
-                f"geometric mean ({min(ratios):.2g} to {max(ratios):.2g}), less than ours on {faster}."
+                f" Where both prove{where} ({len(both)}), it takes {geometric_mean(ratios):.3g} times our seconds in "
+                f"the geometric mean ({min(ratios):.2g} to {max(ratios):.2g}), less than ours on {faster}."
             )
-            differ = [a["instance"] for a, b in both if not _equal(_cost(a), _cost(b))]
+        if proofs:
+            differ = [a["instance"] for a, b in proofs if not _equal(_cost(a), _cost(b))]
             text += (
                 f" **Both prove, and differ: {'; '.join(differ)}.**" if differ else " Their costs agree to five digits."
             )

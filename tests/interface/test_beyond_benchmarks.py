@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import cases, rivals
+from benchmarks import cases, harness, rivals
 from benchmarks.papers import beyond as pages
 from benchmarks.papers import beyond_tasks as tasks
 from benchmarks.papers.measuring import Pass
@@ -43,7 +43,7 @@ def test_all_who_prove_find_the_same_cost(name: str, monkeypatch: pytest.MonkeyP
         assert outcome["cpu"] > 0
 
 
-def test_a_page_counts_who_proves_and_who_is_better(tmp_path: Path) -> None:
+def test_a_page_counts_who_proves_and_who_is_better(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     contest = replace(pages.NO_DEPTH, instances=[{"case": "car", "alpha": alpha} for alpha in (0.1, 0.2, 0.3)])
     table = Pass(tmp_path).table("runs.csv", pages.KEY, pages.COLUMNS)
     runs = {  # ours: proved, proved, open; the rival: proved with the same cost, open and worse, open and better
@@ -71,6 +71,11 @@ def test_a_page_counts_who_proves_and_who_is_better(tmp_path: Path) -> None:
     assert "**Both prove, and differ: car, alpha 0.2.**" in "\n".join(
         pages.page(Pass(tmp_path), contest=contest).blocks
     )
+    monkeypatch.setattr(harness, "machine", lambda: "another machine")
+    table.add({**key, "objective": 20.0, "status": "optimal", "cpu": 1.0, "limit": 60})
+    text = "\n".join(pages.page(Pass(tmp_path), contest=contest).blocks)
+    assert "not compared, since they are of two machines: 1." in text
+    assert "Where both prove" not in text
 
 
 def test_what_is_not_measured_is_a_dash(tmp_path: Path) -> None:
