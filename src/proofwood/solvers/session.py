@@ -334,7 +334,7 @@ def interrupts_left_to_python() -> Iterator[None]:
 
     In the main thread, python-sat installs a handler that jumps out of the running solver and leaves it unusable
     (CaDiCaL then aborts the process at the next call). Python's own handler only sets a flag, which the interpreter
-    checks after the slice. It does so in the main thread alone, so that others need nothing.
+    checks after the slice. python-sat installs its handler in the main thread alone, so that others need nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

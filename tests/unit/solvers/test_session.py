@@ -171,7 +171,7 @@ print(sorted(map(str, seen)))
 @pytest.mark.parametrize("gap", [0, 3e-5, 3e-4])
 def test_nothing_works_after_a_solve_that_signals_stopped(gap: float) -> None:
     told = run_apart(f"""
-import _thread, random, signal, time
+import random, signal, time
 from formulas import pigeonholes
 from proofwood.solvers.session import SatSession
 moments, seconds, early = random.Random(0), 0.01, 0.0
