@@ -17,13 +17,10 @@ _EXPLAIN = tuple(f"src/proofwood/explain/{part}" for part in ("oracles", "search
 TREES = (f"{_NATIVE}/trees", f"{_NATIVE}/common", f"{_ENGINES}/trees")
 _SOLVERS = "src/proofwood/solvers"
 MINIMAL = (f"{_NATIVE}/minimal", f"{_NATIVE}/common", f"{_ENGINES}/minimal", f"{_PAPERS}/inferdt", _SOLVERS)
-BDD = (*TREES, f"{_NATIVE}/bdd", f"{_ENGINES}/bdd", f"{_PAPERS}/maxsat_bdd")
+BDD = (*TREES, f"{_NATIVE}/bdd", f"{_ENGINES}/bdd", f"{_PAPERS}/maxsat_bdd", _SOLVERS)
 DIAGRAM = (*TREES, f"{_NATIVE}/diagram", f"{_NATIVE}/bdd", f"{_ENGINES}/diagram", f"{_PAPERS}/odd")
 VOTES = (f"{_NATIVE}/votes", *_EXPLAIN, "src/proofwood/ensembles", f"{_PAPERS}/rfxpl", _SOLVERS)
-"""Code that rows depend on: kernels and engines; BDDs and diagrams have their bounds from the tree search.
-
-The solvers' room counts where formulas are most of the rows, and not for MaxSAT-BDD, of which table 4 alone asks them.
-"""
+"""Code that rows depend on: kernels and engines; BDDs and diagrams have their bounds from the tree search."""
 _TASKS = "benchmarks/papers"
 
 
