@@ -10,6 +10,7 @@ import json
 import math
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,8 +26,6 @@ from benchmarks.papers.measuring import FINAL, Cell, Page, Pass, printed, second
 FIGURE_3_SETS = ("avila", "fault", "page", "rice")
 COUNTER = "depth_two_splits"
 """Counter of the engine: root splits of depth-two subtrees whose two best stumps were computed."""
-BATCHES = "batches"
-"""Counter of the engine: passes over the rows, each of which evaluates many root splits at once."""
 
 TABLE_6_METHODS = ("cart", "streed", "proofwood")
 SPLITS = 5
@@ -374,105 +373,137 @@ _FIGURE_2 = {
 }
 
 
-Evaluations = dict[str, dict[str, tuple[int, int]]]
-"""By the rules that prune, and the set: root splits that were evaluated at depth two, and in how many batches."""
+Evaluations = dict[str, dict[str, int]]
+"""By the rules that prune, and the set: root splits that were evaluated at depth two."""
 
 
 def evaluations(reading: Pass, *, sets: Sequence[str] = cases.QUANTBNB, limit: float = 300.0) -> Evaluations:
     """Figure 2's counts, of the fits that ended with a proof."""
+    off = dict.fromkeys(("feature_bounds", "coarse", "canonical"), False)
     counts: Evaluations = {name: {} for name in _FIGURE_2}
     for case in sets:
         for name, kept in _FIGURE_2.items():
-            options = {"feature_bounds": False, **{rule: rule in kept for rule in _PRUNINGS}}
-            ours = {"learner": "proofwood-engine", "variant": f"prunings: {name}", "options": options}
+            options = {**off, **{rule: rule in kept for rule in _PRUNINGS}}
+            ours = {"learner": "proofwood-engine", "variant": f"rules of the paper: {name}", "options": options}
             last = fits(reading, case, 2, limit=limit, **ours)[-1]  # type: ignore[arg-type]
             if last["status"] == "optimal":
-                of = json.loads(last["counters"])
-                counts[name][case] = int(of[COUNTER]), int(of[BATCHES])
+                counts[name][case] = int(json.loads(last["counters"])[COUNTER])
     return counts
 
 
-def saved(counts: Evaluations, name: str, which: int) -> list[float]:
-    """Percent that rules save of the evaluations of a set without any: of splits (0), or if a batch is one (1)."""
+def saved(counts: Evaluations, name: str) -> list[float]:
+    """Percent of the evaluations of each set that rules save."""
     none = counts["none"]
-    return [100 * (1 - count[which] / none[case][0]) for case, count in counts[name].items() if case in none]
+    return [100 * (1 - count / none[case]) for case, count in counts[name].items() if case in none]
 
 
 def figure2(reading: Pass, *, sets: Sequence[str] = cases.QUANTBNB, limit: float = 300.0) -> Page:
     """Figure 2: depth-two evaluations with no, each, and all prunings."""
     counts = evaluations(reading, sets=sets, limit=limit)
     rows = [
-        [case, *(f"{counts[name][case][0]:,}" if case in counts[name] else "–" for name in _FIGURE_2)] for case in sets
+        [case, *(f"{counts[name][case]:,}" if case in counts[name] else "–" for name in _FIGURE_2)] for case in sets
     ]
     rules = [name for name in _FIGURE_2 if name != "none"]
-    splits, batches = (
-        {name: statistics.fmean(saved(counts, name, which)) for name in rules if saved(counts, name, which)}
-        for which in (0, 1)
-    )
-    rows.append(["pruned, mean", "0 %", *(f"{splits[name]:.1f} %" if name in splits else "–" for name in rules)])
+    means = {name: statistics.fmean(shares) for name in rules if (shares := saved(counts, name))}
+    rows.append(["pruned, mean", "0 %", *(f"{means[name]:.1f} %" if name in means else "–" for name in rules)])
     rows.append(["pruned, mean (paper)", "0 %", *published.FIGURE_2_PRUNED.values(), "–"])
-    rows.append(
-        [
-            "pruned, if a batch is one evaluation",
-            "",
-            *(f"{batches[name]:.1f} %" if name in batches else "–" for name in rules),
-        ]
-    )
     less = [
-        f"{name} ({splits[name]:.1f} % against {there})"
+        f"{name} ({means[name]:.1f} % against {there})"
         for name, there in zip(("NB", "IS", "SP"), published.FIGURE_2_PRUNED.values(), strict=True)
-        if name in splits and splits[name] < float(there.removesuffix(" %")) - 0.05
+        if name in means and means[name] < float(there.removesuffix(" %")) - 0.05
     ]
     less_text = f" A smaller share than in the paper is saved by {' and '.join(less)}." if less else ""
     text = (
         "Evaluations of root splits at depth two (each gives the best stumps of both sides), with no pruning, with "
         "neighbourhood pruning (NB, eq. 7-9), interval shrinking (IS, eq. 10-11), sub-interval pruning (SP, Theorem 3) "
-        "and all three; bounds between neighbouring splits are off. IS cuts an interval by the newest bound when it is "
-        "taken up, without Theorem 2, which is a case of SP here. One pass over the rows evaluates a batch of splits, "
-        "as many as a vector has lanes (AVX-512: twice as many as AVX2), before any of them gives a bound that prunes "
-        "another; all of them count, also those that only fill it. The last line counts a batch once: what is saved if "
-        "one split of each batch was needed. The paper's figure has no numbers (its text has the means)." + less_text
+        "and all three. Rules that the paper does not have are off: bounds between neighbouring splits, coarse walks, "
+        "and the choice of one of several best trees. IS cuts an interval by the newest bound when it is taken up, "
+        "without Theorem 2, which is a case of SP here. A batch evaluates many splits at once, and all of them count, "
+        "also those that only fill spare lanes, of which AVX-512 has twice as many as AVX2. The paper's figure has no "
+        "numbers (its text has the means)." + less_text
     )
     return Page("Figure 2: depth-two evaluations", (text, markdown_table(("set", *_FIGURE_2), rows)))
 
 
-def figure3(reading: Pass, *, sets: Sequence[str] = FIGURE_3_SETS, depth: int = 4, limit: float = 3600.0) -> Page:
-    """Figure 3: anytime curves of a depth-four search, as CSV, picture and page."""
+EARLY, GOOD = 0.05, 0.01
+"""A good tree is early if it is there after this share of the time, with at most this share of errors more."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The best tree and the lower bound of a search over its time.
+
+    Parameters
+    ----------
+    trace : seconds, errors and lower bound of each event, the last one at the end
+    status, limit : how the search ended, and the seconds that it had
+    """
+
+    trace: list[list[float]]
+    status: str
+    limit: str
+
+    @property
+    def end(self) -> float:
+        """Seconds of the search."""
+        return self.trace[-1][0]
+
+    @property
+    def best(self) -> float:
+        """Errors of the best tree."""
+        return self.trace[-1][1]
+
+    @property
+    def found(self) -> float:
+        """Seconds until the best tree was there."""
+        return next(seconds for seconds, errors, _ in self.trace if errors == self.best)
+
+    @property
+    def early(self) -> float:
+        """Errors of the best tree that was early, or of the first one if none was."""
+        return min(errors for seconds, errors, _ in self.trace if seconds <= max(EARLY * self.end, self.trace[0][0]))
+
+
+def curves(
+    reading: Pass, *, sets: Sequence[str] = FIGURE_3_SETS, depth: int = 4, limit: float = 3600.0
+) -> dict[str, Curve]:
+    """Figure 3's searches, of the sets that are measured."""
     table = reading.table("traces.csv", ("set", "depth"), ("trace",))
-    curves: dict[str, list[list[float]]] = {}
-    status, limits = {}, {}
+    found = {}
     for case in sets:
         values = {"learner": "proofwood", "case": case, "depth": depth, "trace": True}
         row = reading.row(Cell(table, {"set": case, "depth": depth}, "benchmarks.tasks:fit", values, limit, data=case))
-        status[case] = row["status"]
         if row["trace"] not in ("", "[]"):
-            curves[case] = json.loads(row["trace"])
-        limits[case] = row["limit"]
-    rows = [_curve_row(case, trace, status[case], limits[case]) for case, trace in curves.items()]
+            found[case] = Curve(json.loads(row["trace"]), row["status"], row["limit"])
+    return found
+
+
+def figure3(reading: Pass, *, sets: Sequence[str] = FIGURE_3_SETS, depth: int = 4, limit: float = 3600.0) -> Page:
+    """Figure 3: anytime curves of a depth-four search, as CSV, picture and page."""
+    found = curves(reading, sets=sets, depth=depth, limit=limit)
+    rows = [
+        [
+            *(case, of.limit, of.status, f"{of.best:g}", f"{of.trace[-1][2]:g}"),
+            *(seconds_text(of.found), seconds_text(of.end), f"{of.early - of.best:g}"),
+        ]
+        for case, of in found.items()
+    ]
     header = ("set", "limit, s", "status", "errors", "lower bound", "best tree found after, s", "search ended after, s")
     text = (
         f"The best tree and the lower bound of a depth-{depth} search over time, as errors above the best tree known "
-        "at the end; the search ends at the cross if it ended with a proof. The paper shows the upper curves only, and "
-        "finds that good trees come early and the proof takes most of the time."
+        "at the end; the search ends at the cross if it ended with a proof. The paper shows the upper curves only: on "
+        "fault the last improvement comes late, on the three others a good tree is there early and its proof takes "
+        f"most of the time. The last column has the errors that the best tree after {EARLY:.0%} of the time makes more."
     )
     image = "![Errors above the best known tree, and lower bound below it, over seconds](figure3.png)"
     return Page(
         f"Figure 3: anytime behaviour at depth {depth}",
-        (text, *([image] * bool(curves)), markdown_table(header, rows)),
-        {"figure3.png": partial(_draw_curves, curves, status, depth)} if curves else {},
+        (text, *([image] * bool(found)), markdown_table((*header, f"more errors after {EARLY:.0%} of it"), rows)),
+        {"figure3.png": partial(_draw_curves, found, depth)} if found else {},
     )
 
 
-def _curve_row(case: str, trace: Sequence[Sequence[float]], status: str, limit: str) -> list[str]:
-    best = trace[-1][1]
-    found = next(seconds for seconds, objective, _ in trace if objective == best)
-    ended = seconds_text(trace[-1][0])
-    return [case, limit, status, f"{best:g}", f"{trace[-1][2]:g}", seconds_text(found), ended]
-
-
-def _draw_curves(
-    curves: Mapping[str, Sequence[Sequence[float]]], status: Mapping[str, str], depth: int, path: Path
-) -> None:
+def _draw_curves(curves: Mapping[str, Curve], depth: int, path: Path) -> None:
     """One panel per set: the objective above and the lower bound below the best known value, time on a log scale."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -485,20 +516,20 @@ def _draw_curves(
     axes = figure.subplots(lines, columns, squeeze=False)
     for axis in axes.flat[len(curves) :]:
         axis.set_visible(False)
-    for axis, (case, trace) in zip(axes.flat, curves.items(), strict=False):
-        seconds, objective, bound = np.array(trace, dtype=np.float64).T
+    for axis, (case, curve) in zip(axes.flat, curves.items(), strict=False):
+        seconds, objective, bound = np.array(curve.trace, dtype=np.float64).T
         seconds = np.maximum(seconds, 1e-3)
         best = objective[-1]
         axis.axhline(0, color="0.6", linewidth=0.8)
         axis.step(seconds, objective - best, where="post", color="#1b6ca8", label="best tree")
         axis.step(seconds, bound - best, where="post", color="#c1562d", linestyle="--", label="lower bound")
-        if status[case] in FINAL:
+        if curve.status in FINAL:
             axis.plot(seconds[-1], 0, marker="x", color="black", markersize=7, linestyle="none", label="proved optimal")
         axis.set_xscale("log")
         axis.xaxis.set_minor_formatter(NullFormatter())  # labels between powers of ten overlap
         axis.set_yscale("symlog", linthresh=1)
         axis.margins(y=0.08)
-        axis.set_title(f"{case}: {best:g} errors ({status[case]})", fontsize=10)
+        axis.set_title(f"{case}: {best:g} errors ({curve.status})", fontsize=10)
         axis.set_xlabel("seconds")
         axis.set_ylabel("errors from best known")
         axis.legend(fontsize=8)
