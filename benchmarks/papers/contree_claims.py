@@ -114,7 +114,8 @@ def _depth_two(reading: Pass) -> list[Claim]:
     ours = {case: mean(map(_seconds, rows)) for case, rows in found if rows[-1]["status"] in FINAL}
     return [
         below(
-            f"seconds of {whose} at depth 2, set by set (table 1; {OURS}, the mean of the runs)",
+            f"seconds of {whose} at depth 2, set by set (table 1; here CPU s of a search, the mean of {contree.RUNS}; "
+            "another machine)",
             [(case, figure(TABLE_1[case][column]), seconds) for case, seconds in ours.items()],
             len(cases.QUANTBNB),
             "time",
@@ -221,7 +222,7 @@ def _early(reading: Pass) -> list[Claim]:
     """Figure 3: when a good tree and the best one are there, beside when the search ends."""
     says = (
         "a good tree is there early and its proof takes most of the time, at depth 4 on 3 of 4 sets (figure 3; here "
-        f"after {contree.EARLY:.0%} of the time, with {contree.GOOD:.0%} more errors than the best tree)",
+        f"after {100 * contree.EARLY:g} % of the time, with at most {100 * contree.GOOD:g} % more errors than the best)",
         "at depth 4 the last improvement comes late on fault, and on no other of 4 sets (figure 3; here after half the "
         "time)",
     )
@@ -234,7 +235,7 @@ def _early(reading: Pass) -> list[Claim]:
     told = ", ".join(f"{case} {curve.early - curve.best:g} over {curve.best:g}" for case, curve in ended.items())
     late = {case: curve.found / curve.end for case, curve in ended.items()}
     wrong = [case for case, share in late.items() if (share >= 0.5) != (case == "fault")]
-    shares = ", ".join(f"{case} {share:.0%}" for case, share in late.items())
+    shares = ", ".join(f"{case} {100 * share:.0f} %" for case, share in late.items())
     return [
         Claim(says[0], told, "holds" if len(good) >= 3 else "contradicts", "" if len(good) >= 3 else told),
         Claim(

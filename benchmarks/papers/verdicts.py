@@ -105,7 +105,7 @@ def below(says: str, pairs: Iterable[Pair], of: int, unit: str, noise: float = 1
 
 
 def at_least(says: str, pairs: Iterable[Pair], of: int, slack: float = 0.0, ended: Collection[str] = ()) -> Claim:
-    """That ours are at least the paper's, but for noise of so much.
+    """That ours are at least the paper's, but for noise of so much; exceeded if more in the mean and on most.
 
     Where a limit ended ours that is shorter than the paper's, less says nothing: the claim is not measured.
 
@@ -121,20 +121,29 @@ def at_least(says: str, pairs: Iterable[Pair], of: int, slack: float = 0.0, ende
     for name, paper, ours in pairs:
         if ours < paper - slack:
             (open_ if name in ended else under).append(f"{name} ({ours:.4g} against {paper:.4g})")
-    noise = f", but for {slack:g} of noise," if slack else ""
+    noise = f", within {slack:g} of noise," if slack else ""
     text = f"{gain:+.2f} in the mean, at least the paper's{noise} on {len(pairs) - len(open_) - len(under)} of {of}"
     if open_ and not under:
         return Claim(says, text, "not measured", f"a limit ended {', '.join(open_)}")
-    return Claim(says, text, "contradicts" if under else "exceeds" if gain > slack else "holds", ", ".join(under))
+    ahead = gain > slack and 2 * sum(ours > paper + slack for _, paper, ours in pairs) > of
+    return Claim(says, text, "contradicts" if under else "exceeds" if ahead else "holds", ", ".join(under))
 
 
-def equal(says: str, pairs: Iterable[Pair], of: int) -> Claim:
-    """That ours are the paper's, or less."""
+def equal(says: str, pairs: Iterable[Pair], of: int, least: bool = False) -> Claim:
+    """That ours are the paper's, or less.
+
+    Parameters
+    ----------
+    least : whether both are said to be minima; then less contradicts the paper
+    """
     pairs = _there(pairs)
     if len(pairs) < of:
         return unmeasured(says, len(pairs), of)
     more = [f"{name} ({ours:.4g} against {paper:.4g})" for name, paper, ours in pairs if ours > paper + 0.051]
     less = [f"{name} ({ours:.4g} against {paper:.4g})" for name, paper, ours in pairs if ours < paper - 0.051]
     same = of - len(more) - len(less)
-    verdict = "contradicts" if more else "exceeds" if less else "holds"
-    return Claim(says, f"equal on {same} of {of}, less on {len(less)}", verdict, ", ".join(more or less))
+    verdict = "contradicts" if more or (less and least) else "exceeds" if less else "holds"
+    why = ", ".join(more or less) + (
+        "; a proved minimum: what is printed is none of these files" if less and least else ""
+    )
+    return Claim(says, f"equal on {same} of {of}, less on {len(less)}", verdict, why)

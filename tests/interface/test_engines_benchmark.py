@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -110,6 +111,8 @@ def test_the_authors_program_stands_beside_ours(tmp_path: Path, monkeypatch: pyt
     monkeypatch.delitem(sys.modules, "xrf")
     assert "## Beside the authors' program" in page
     assert "Seconds of `authors` over those of `auto`" in page
+    assert "## The authors' program on these forests" in page
+    assert re.search(r"Its formulas have [\d.]+ times our variables and [\d.]+ times our clauses \(", page)
 
 
 ANCHOR = """
@@ -174,7 +177,8 @@ def test_what_is_said_of_anchor_follows_its_rows(tmp_path: Path) -> None:
         for name in rfxpl_anchor.SETS:
             row = dict.fromkeys(rfxpl_anchor.COLUMNS, 1) | {"mean": mean, "own_mean": 0.01, "slower": 20}
             table.add({"set": name, "asked": 20, "limit": 30.0, **row, "explained": 20, "status": "done"})
-        said = {one.says.partition(" (")[0]: one for one in rfxpl_claims(Pass(tmp_path)) if "Anchor" in one.says}
+        claims = [one for one in rfxpl_claims(Pass(tmp_path)) if "Anchor" in one.says]
+        said = {one.says.partition(" (")[0]: one for one in claims if "engine auto" in one.says}
         seconds, slower = (
             said["Anchor's mean seconds are 14.22 times as many"],
             said["Anchor takes longer on 8438 of 8746 rows"],
@@ -182,4 +186,13 @@ def test_what_is_said_of_anchor_follows_its_rows(tmp_path: Path) -> None:
         assert seconds.verdict == verdict
         assert seconds.ours.startswith(f"{mean / 0.01:.1f} times (there on these sets: {there:.1f}); ")
         assert bool(seconds.why) == (verdict == "contradicts")
-        assert (slower.verdict, slower.ours) == ("exceeds", f"160 of 160 rows (there on these sets: {wins:.1f} %)")
+        share = f"100.0 % with the paper's numbers of rows of a set (there on these sets: {wins:.1f} %)"
+        assert (slower.verdict, slower.ours) == ("exceeds", f"160 of 160 rows, {share}")
+        assert [one.verdict for one in claims if "engine paper" in one.says] == ["not measured"]
+    formulas = Pass(tmp_path).table("table1.csv", rfxpl.KEY, rfxpl.COLUMNS)
+    for name in rfxpl_anchor.SETS:
+        row = {"set": name, "vote": "majority", "engine": "paper", "asked": "paper", "status": "done", "limit": 30}
+        formulas.add({**row, "mean": 100 if name == "ring" else 0.001})
+    (formula,) = (one for one in rfxpl_claims(Pass(tmp_path)) if "Anchor" in one.says and "engine paper" in one.says)
+    assert formula.verdict == "contradicts"
+    assert formula.why == "`ring` has 100.0 % of our seconds; without it the ratio is 100.0"
