@@ -146,30 +146,50 @@ def figure4(reading: Pass, *, plan: Plan, max_splits: int = 7) -> Page:
     blocks = [
         protocol(rows.values()),
         f"Models of at most {max_splits} nodes for `{name}`, seed {seed}, alpha {alpha:g}, {kind} splits: the tree, "
-        "and the diagram of the skeleton with fewest errors, or then nodes. Bars are as wide as the share of the "
-        "training rows that passes through a node. The paper does not say from which split its picture is.",
+        "and in the picture the diagram of the skeleton with fewest errors, or then nodes, or then the first. Bars are "
+        "as wide as the share of the training rows that passes through a node. The paper does not say from which "
+        "split its picture is.",
     ]
     diagrams = [skeleton for skeleton in rows if skeleton != "tree"]
     if "tree" in rows and diagrams:
         best = min(diagrams, key=lambda name: (number(rows[name]["errors"]), number(rows[name]["n_splits"])))
         shown = {"ODT": rows["tree"], f"ODD, skeleton {best}": rows[best]}
         shapes = {model: json.loads(row["shape"]) for model, row in shown.items()}
-        blocks += ["![A tree and a diagram with the rows through their nodes](figure4.png)", _fragments(shown)]
+        told = {"ODT" if name == "tree" else f"ODD, skeleton {name}": row for name, row in rows.items()}
+        blocks += ["![A tree and a diagram with the rows through their nodes](figure4.png)", _fragments(told)]
         draw = partial(fragmentation, shapes, f"Share of the rows through each node, {name}")
         return Page("Figure 4: fragmentation", blocks, {"figure4.png": draw})
     return Page("Figure 4: fragmentation", blocks)
 
 
 def _fragments(shown: Mapping[str, Row]) -> str:
-    header = ["", "objective", "bound", "train", "test", "nodes", "layers", "least share", "median share", "shares"]
+    header = [
+        "",
+        "objective",
+        "bound",
+        "train",
+        "test",
+        "nodes",
+        "layers",
+        "least share",
+        "median share",
+        "spread",
+        "shares",
+    ]
     lines = []
     for model, row in shown.items():
         nodes = json.loads(row["shape"])["nodes"]
-        shares = [share for _, share in nodes]
-        least, middle = (min(shares), statistics.median(shares)) if shares else (math.nan, math.nan)
+        shares = node_shares(row)
+        least, middle = min(shares), statistics.median(shares)
         layers = 1 + max((int(layer) for layer, _ in nodes), default=-1)
         line = [model, decimals(row["objective"], 4), decimals(row["lower_bound"], 4)]
         line += [_percent(number(row["train"])), _percent(number(row["test"])), row["n_splits"], str(layers)]
-        line += [_percent(least), _percent(middle), " ".join(f"{100 * share:.0f}" for share in shares)]
+        line += [_percent(least), _percent(middle), f"{100 * statistics.pstdev(shares):.1f}"]
+        line += [" ".join(f"{100 * share:.0f}" for share in shares)]
         lines.append(line)
     return markdown_table(header, lines)
+
+
+def node_shares(row: Row) -> list[float]:
+    """The share of the training rows at each node of a model; 0 without a node."""
+    return [share for _, share in json.loads(row["shape"])["nodes"]] or [0.0]
