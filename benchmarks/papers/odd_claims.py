@@ -92,6 +92,10 @@ def _accurate(reading: Pass, done: int, of: int) -> list[Claim]:
     chosen, _ = choices(reading, odd.PROTOCOL)
     claims = []
     for kind in odd.SPLITS:
+        if kind not in chosen:
+            none = "no set has models of two nodes or more"
+            claims += [Claim(one, none, "not measured") for one in (accurate[kind], fewer[kind])]
+            continue
         trees, diagrams = (accuracies(chosen)[kind][model] for model in ("ODT", "ODD"))
         gain = mean(diagrams) - mean(trees)
         nodes = [mean(side.mean("n_splits") for side in chosen[kind][model].values()) for model in ("ODT", "ODD")]

@@ -236,13 +236,15 @@ def test_what_is_said_of_diagrams_follows_the_runs(tmp_path: Path) -> None:
 
     def worse(row: Row) -> Row:
         if row["skeleton"] == "tree":
-            return {**row, "test": "0.95", "n_splits": "1"}
+            return {**row, "test": "0.95", "n_splits": "2"}
         return {**row, "status": "feasible", "improved": "0"}
 
     proved, improved, rises, effort, *others = runs(tmp_path, worse)[:8]
     assert (proved.verdict, proved.ours) == ("contradicts", "12 %")
     assert effort.why == "trees are proved more often"
     assert {one.verdict for one in others} == {"contradicts"}
+    trivial = runs(tmp_path, lambda row: {**row, "n_splits": "1"})[4:8]
+    assert {(one.verdict, one.ours) for one in trivial} == {("not measured", "no set has models of two nodes or more")}
     lacking = runs(tmp_path, lambda row: {**row, "status": ""} if row["case"] == "iris" else row)
     assert lacking[0].ours == "2650 of 2700 rows are measured"
     late = runs(tmp_path, lambda row: {**row, "limit": "60", "seconds": "40", "best_seconds": "30"})
