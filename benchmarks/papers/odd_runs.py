@@ -130,12 +130,14 @@ def protocol(rows: Iterable[Mapping[str, str]]) -> str:
         return " or ".join(f"{value:g}" for value in there) or "–"
 
     start = f" The construction alone (step 1) has {told('start_limit')} s here, 60 s in the paper."
+    seeds = sorted({row["seed"] for row in kept if row.get("seed")})
     norms = sorted({row["norm"] for row in kept if row.get("norm")})
     oblique = f" Oblique tests are within the norm {' or '.join(norms)}, as the paper prints it." if norms else ""
     return (
         "Half of the rows train, a quarter validates, a quarter tests; columns are scaled to [0, 1] over all rows."
         f"{start if any('start_limit' in row for row in kept) else ''}{oblique} A run may take {told('limit')} s on "
-        f"{told('threads')} threads, in the paper 600 s on one thread of a commercial solver."
+        f"{told('threads')} thread{'' if told('threads') == '1' else 's'}, in the paper 600 s on one thread of a "
+        f"commercial solver.{f' Seed {seeds[0]} alone.' if len(seeds) == 1 else ''}"
     )
 
 

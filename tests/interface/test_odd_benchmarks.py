@@ -270,7 +270,7 @@ def test_known_optima_are_compared(plan: Plan, tmp_path: Path, monkeypatch: pyte
     right = round(float(reading.rows[0]["objective"]), 4)
     monkeypatch.setattr(odd, "KNOWN", {names[0]: right, names[1]: 0.0})
     text, _ = measured(odd.known, tmp_path, plan=plan)
-    assert "Of 2 runs, 1 have the known value and 0 are proved." in text
+    assert "Of 2 runs here, 1 have the known value and 0 are proved." in text
     assert "| yes | feasible |" in text
     assert "| no | feasible |" in text
 
