@@ -400,7 +400,7 @@ def evaluations(reading: Pass, *, sets: Sequence[str] = cases.QUANTBNB, limit: f
 def saved(counts: Evaluations, name: str) -> list[float]:
     """Percent of the evaluations of each set that rules save."""
     none = counts["none"]
-    return [100 * (1 - count / none[case]) for case, count in counts[name].items() if case in none]
+    return [100 * (1 - count / none[case]) for case, count in counts[name].items() if none.get(case)]
 
 
 def figure2(reading: Pass, *, sets: Sequence[str] = cases.QUANTBNB, limit: float = 300.0) -> Page:

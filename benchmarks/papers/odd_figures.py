@@ -11,7 +11,7 @@ from functools import partial
 from benchmarks.harness import Row, markdown_table, number
 from benchmarks.papers.measuring import Cell, Page, Pass, decimals, mean
 from benchmarks.papers.odd_pictures import ascending, distributions, fragmentation
-from benchmarks.papers.odd_runs import TASKS, Chosen, Plan, calibrate, data_of, protocol, runs
+from benchmarks.papers.odd_runs import TASKS, Chosen, Plan, calibrate, data_of, protocol, runs, whole
 
 # ------------------------------------------------------------------ figures 2 and 3
 
@@ -20,11 +20,18 @@ Both = dict[str, dict[str, dict[str, Chosen]]]
 
 
 def choices(reading: Pass, plan: Plan) -> tuple[Both, list[Row]]:
-    """The calibrated trees and diagrams of the sets where both have two nodes or more in the mean."""
+    """The calibrated trees and diagrams of the sets where both have two nodes or more in the mean.
+
+    A set counts once all of its runs with these splits are there, so that both are chosen from all.
+    """
     diagrams = [name for name in plan.skeletons if name != "tree"]
-    found = runs(reading, plan, plan.cells(skeletons=("tree", *diagrams)))
+    cells = plan.cells(skeletons=("tree", *diagrams))
+    stored = runs(reading, plan, cells)
     chosen: Both = {}
+    counted: list[Row] = []
     for kind in plan.splits:
+        found = whole(stored, [cell for cell in cells if cell.splits == kind])
+        counted += [row for cell, row in found.items() if cell.splits == kind]
         sides = {
             "ODT": calibrate({c: row for c, row in found.items() if c.splits == kind and c.skeleton == "tree"}),
             "ODD": calibrate({c: row for c, row in found.items() if c.splits == kind and c.skeleton != "tree"}),
@@ -36,7 +43,7 @@ def choices(reading: Pass, plan: Plan) -> tuple[Both, list[Row]]:
         ]
         if kept:
             chosen[kind] = {model: {name: side[name] for name in kept} for model, side in sides.items()}
-    return chosen, [*found.values()]
+    return chosen, counted
 
 
 _CHOSEN = (
