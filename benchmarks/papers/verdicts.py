@@ -37,7 +37,14 @@ class Ended(float):
         return self
 
     def __format__(self, how: str) -> str:
-        return f"> {self.limit:.3g}"
+        return f"> {shown(self.limit)}"
+
+
+def shown(value: float) -> str:
+    """A figure in three digits, without an exponent where it is large."""
+    if isinstance(value, Ended):
+        return f"{value}"
+    return f"{float(f'{value:.3g}'):,.0f}" if value >= 100 and math.isfinite(value) else f"{value:.3g}"
 
 
 def figure(text: str) -> float:
@@ -50,9 +57,8 @@ def figure(text: str) -> float:
 def times_less(gain: float, unit: str) -> str:
     """So many times less of it, or more: ``8.7 times as much time`` for a gain of 0.115."""
     count = gain if gain >= 1 else 1 / gain
-    times = f"{count:.3g}" if count < 100 else f"{float(f'{count:.3g}'):,.0f}"
     more = "as many" if unit.endswith("s") else "as much"
-    return f"{times} times {'less' if gain >= 1 else more} {unit}"
+    return f"{shown(count)} times {'less' if gain >= 1 else more} {unit}"
 
 
 def unmeasured(says: str, n: int, of: int) -> Claim:
@@ -92,7 +98,7 @@ def below(says: str, pairs: Iterable[Pair], of: int, unit: str, noise: float = 1
     for name, paper, ours in pairs:
         if ours > noise * paper:
             undecided = isinstance(ours, Ended) and ours.limit < noise * paper
-            (open_ if undecided else above).append(f"{name} ({ours:.3g} against {paper:.3g})")
+            (open_ if undecided else above).append(f"{name} ({shown(ours)} against {shown(paper)})")
     ended = all(math.isfinite(ours) for _, _, ours in pairs)
     text = f"{both} of {of} with two figures"
     if both:

@@ -168,7 +168,7 @@ def test_a_fit_that_a_limit_stopped_tells_only_that_it_took_more_memory(tmp_path
     stopped = on("skin", at_depth=6, at_max_gap=0, status="feasible", peak_mb=1)
     one = said(claims(tmp_path, stopped), "peak memory of ConTree at depth 6")
     assert one.ours.endswith("of the 15 of 16 with two figures; ours does not end on 1")
-    assert (one.verdict, one.why) == ("not measured", "a limit ended skin (> 1 against 2.01e+04)")
+    assert (one.verdict, one.why) == ("not measured", "a limit ended skin (> 1 against 20,100)")
 
 
 def test_accuracy_on_other_rows_is_a_mean_over_sets_and_a_test(tmp_path: Path) -> None:
