@@ -397,10 +397,10 @@ def evaluations(reading: Pass, *, sets: Sequence[str] = cases.QUANTBNB, limit: f
     return counts
 
 
-def saved(counts: Evaluations, name: str) -> list[float]:
-    """Percent of the evaluations of each set that rules save."""
+def saved(counts: Evaluations, name: str) -> dict[str, float]:
+    """Percent of the evaluations that rules save, by the set."""
     none = counts["none"]
-    return [100 * (1 - count / none[case]) for case, count in counts[name].items() if none.get(case)]
+    return {case: 100 * (1 - count / none[case]) for case, count in counts[name].items() if none.get(case)}
 
 
 def figure2(reading: Pass, *, sets: Sequence[str] = cases.QUANTBNB, limit: float = 300.0) -> Page:
@@ -410,7 +410,7 @@ def figure2(reading: Pass, *, sets: Sequence[str] = cases.QUANTBNB, limit: float
         [case, *(f"{counts[name][case]:,}" if case in counts[name] else "–" for name in _FIGURE_2)] for case in sets
     ]
     rules = [name for name in _FIGURE_2 if name != "none"]
-    means = {name: statistics.fmean(shares) for name in rules if (shares := saved(counts, name))}
+    means = {name: statistics.fmean(shares.values()) for name in rules if (shares := saved(counts, name))}
     rows.append(["pruned, mean", "0 %", *(f"{means[name]:.1f} %" if name in means else "–" for name in rules)])
     rows.append(["pruned, mean (paper)", "0 %", *published.FIGURE_2_PRUNED.values(), "–"])
     less = [

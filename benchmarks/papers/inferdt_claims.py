@@ -108,12 +108,12 @@ def _whole(rows: Mapping[tuple[str, ...], Row]) -> list[Claim]:
             ours = {learner: {case: row(case, "all", columns, learner, minimize)} for learner in ENGINES}
             column, printed = ("depth", "k") if minimize == "depth" else ("nodes", "n")
             says = f"{named}: {column} {table[name][printed]} ({where}; {ENGINES['search']}, proved)"
-            claims.append(_decided(equal, says, {case: paper[printed]}, ours["search"], column, True))
+            claims.append(_decided(equal, says, {case: paper[printed]}, ours["search"], column))
             for learner, engine in ENGINES.items():
                 says = f"{named}: {table[name]['seconds']} s ({where}; wall seconds of {engine})"
                 claims.append(_decided(below, says, {case: paper["seconds"]}, ours[learner], "seconds", "time"))
             distinct = number(row(case, "all", columns, inferdt.AT_ONCE, minimize)["examples"])
-            claims.append(_examples(f"{named}: {{}} ({where}; {ENGINES['printed']})", paper, of, ours, distinct))
+            claims.append(_examples(named, where, paper["examples"], of, ours["printed"], distinct))
             error = round(math.sqrt(2 * paper["accuracy"] * (100 - paper["accuracy"]) / of), 2)
             for learner, engine in ENGINES.items():
                 says = (
@@ -151,16 +151,25 @@ def _named(case: str, columns: str) -> str:
     return f"car, {'columns by order' if columns == 'order' else 'a test for each level, as the paper describes it'}"
 
 
-def _examples(
-    says: str, paper: Mapping[str, float], of: int, ours: Mapping[str, Mapping[str, Row]], distinct: float
-) -> Claim:
-    """Which share of the examples reaches the formula; ours are distinct rows, and chance chooses which."""
-    says = says.format(f"{paper['examples']:g} of {of:,} examples in the formula, up to {CHANCE:g} times is chance")
-    ((_, row),) = ours["printed"].items()
+def _examples(named: str, where: str, examples: float, of: int, printed: Mapping[str, Row], distinct: float) -> Claim:
+    """Which share of the examples reaches the formula; ours are distinct rows, and chance chooses which.
+
+    Parameters
+    ----------
+    named, where : the set, and the goal with its table
+    examples, of : in print, and how many there are
+    printed : our row of the paper's algorithm
+    distinct : rows that differ from each other
+    """
+    says = (
+        f"{named}: {examples:g} of {of:,} examples in the formula, up to {CHANCE:g} times is chance ({where}; "
+        f"{ENGINES['printed']})"
+    )
+    (row,) = printed.values()
     used = number(row["examples"])
     if row["status"] != "optimal" or math.isnan(used + distinct):
-        return _stopped(unmeasured(says, 0, 1), ours["printed"])
-    there, here = paper["examples"] / of, used / distinct
+        return _stopped(unmeasured(says, 0, 1), printed)
+    there, here = examples / of, used / distinct
     verdict = "contradicts" if here > CHANCE * there else "exceeds" if CHANCE * here < there else "holds"
     text = f"{used:g} of {distinct:,.0f} distinct rows, {100 * here:.0f} % against {100 * there:.0f} %"
     return Claim(says, text, verdict, text if verdict == "contradicts" else "")
@@ -182,7 +191,7 @@ def _sizes(found: inferdt.Found) -> list[Claim]:
         }
         column, printed = ("depth", "depth_k") if minimize == "depth" else ("nodes", "size_n")
         says = f"least {column} on six sets in five folds ({name}, table 3; {ENGINES['search']}, proved)"
-        claims.append(_decided(equal, says, paper(printed), ours["search"], column, True))
+        claims.append(_decided(equal, says, paper(printed), ours["search"], column))
         for learner, engine in ENGINES.items():
             says = f"seconds on six sets in five folds ({name}, table 3; wall seconds of {engine})"
             seconds = paper("depth_seconds" if minimize == "depth" else "size_seconds")

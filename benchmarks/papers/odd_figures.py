@@ -30,11 +30,12 @@ def choices(reading: Pass, plan: Plan) -> tuple[Both, list[Row]]:
     chosen: Both = {}
     counted: list[Row] = []
     for kind in plan.splits:
-        found = whole(stored, [cell for cell in cells if cell.splits == kind])
-        counted += [row for cell, row in found.items() if cell.splits == kind]
+        of_kind = [cell for cell in cells if cell.splits == kind]
+        found = whole({cell: stored[cell] for cell in of_kind if cell in stored}, of_kind)
+        counted += found.values()
         sides = {
-            "ODT": calibrate({c: row for c, row in found.items() if c.splits == kind and c.skeleton == "tree"}),
-            "ODD": calibrate({c: row for c, row in found.items() if c.splits == kind and c.skeleton != "tree"}),
+            "ODT": calibrate({c: row for c, row in found.items() if c.skeleton == "tree"}),
+            "ODD": calibrate({c: row for c, row in found.items() if c.skeleton != "tree"}),
         }
         kept = [
             name
@@ -154,7 +155,8 @@ def figure4(reading: Pass, *, plan: Plan, max_splits: int = 7) -> Page:
         protocol(rows.values()),
         f"Models of at most {max_splits} nodes for `{name}`, seed {seed}, alpha {alpha:g}, {kind} splits: the tree, "
         "and in the picture the diagram of the skeleton with fewest errors, or then nodes, or then the first. Bars are "
-        "as wide as the share of the training rows that passes through a node. The paper does not say from which "
+        "as wide as the share of the training rows that passes through a node; `spread` is the standard deviation of "
+        "the shares, in points. The paper does not say from which "
         "split its picture is.",
     ]
     diagrams = [skeleton for skeleton in rows if skeleton != "tree"]
@@ -170,19 +172,8 @@ def figure4(reading: Pass, *, plan: Plan, max_splits: int = 7) -> Page:
 
 
 def _fragments(shown: Mapping[str, Row]) -> str:
-    header = [
-        "",
-        "objective",
-        "bound",
-        "train",
-        "test",
-        "nodes",
-        "layers",
-        "least share",
-        "median share",
-        "spread",
-        "shares",
-    ]
+    header = ["", "objective", "bound", "train", "test", "nodes", "layers"]
+    header += ["least share", "median share", "spread", "shares"]
     lines = []
     for model, row in shown.items():
         nodes = json.loads(row["shape"])["nodes"]

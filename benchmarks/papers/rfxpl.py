@@ -223,13 +223,14 @@ _OTHERS = {
 
 def _compared(sets: Sequence[str], found: Mapping[tuple[str, str, str], Row], other: str) -> list[str]:
     """What our engine and another one make of the same rows by majority vote."""
-    lines, ratios, most, lengths = [], [], [], []
+    lines, ratios, most, lengths, apart = [], [], [], [], []
     for name in sets:
         pair = [found.get((name, "majority", engine)) for engine in (OWN, other)]
         if not all(row and row["mean"] for row in pair):
             continue
         a, b = (row for row in pair if row is not None)
         if a["asked"] != b["asked"] or a["machine"] != b["machine"]:
+            apart.append(name)  # seconds of other rows, or of another machine, are not compared
             continue
         explained = a["explained"] if a["explained"] == b["explained"] else f"{a['explained']}, {b['explained']}"
         lines.append(
@@ -256,7 +257,8 @@ def _compared(sets: Sequence[str], found: Mapping[tuple[str, str, str], Row], ot
         markdown_table(header, lines),
         f"Seconds of `{other}` over those of `{OWN}`: {geometric_mean(ratios):.1f} for the mean (least "
         f"{min(ratios):.1f}), {geometric_mean(most):.1f} for the slowest row (least {min(most):.1f}); mean length of "
-        f"`{OWN}` over that of `{other}` {geometric_mean(lengths):.2f} (geometric means over the sets).",
+        f"`{OWN}` over that of `{other}` {geometric_mean(lengths):.2f} (geometric means over the sets)."
+        + (f" Not compared, since their rows or machines differ: {', '.join(apart)}." if apart else ""),
     ]
 
 
@@ -292,7 +294,7 @@ def _authors(sets: Sequence[str], found: Mapping[tuple[str, str, str], Row]) -> 
         "(`izzayacine/RFxpl`, its SAT encoding with Glucose 3; `xrf/explain.py` of commit b07883d, the rest of "
         "4f54d4b), called from Python. Counted are the questions and the loading of the formula into the solver; its "
         "making is left out. Its seconds beside those in print tell how hard these forests are beside the paper's. "
-        "Sizes are means over the classes.",
+        "Sizes are means over the classes of the rows that each explained.",
         markdown_table(header, lines),
         f"{told} (geometric means over the sets).",
     ]

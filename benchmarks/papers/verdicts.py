@@ -42,8 +42,6 @@ class Ended(float):
 
 def shown(value: float) -> str:
     """A figure in three digits, without an exponent where it is large."""
-    if isinstance(value, Ended):
-        return f"{value}"
     return f"{float(f'{value:.3g}'):,.0f}" if value >= 100 and math.isfinite(value) else f"{value:.3g}"
 
 
@@ -135,21 +133,14 @@ def at_least(says: str, pairs: Iterable[Pair], of: int, slack: float = 0.0, ende
     return Claim(says, text, "contradicts" if under else "exceeds" if ahead else "holds", ", ".join(under))
 
 
-def equal(says: str, pairs: Iterable[Pair], of: int, least: bool = False) -> Claim:
-    """That ours are the paper's, or less.
-
-    Parameters
-    ----------
-    least : whether both are said to be minima; then less contradicts the paper
-    """
+def equal(says: str, pairs: Iterable[Pair], of: int) -> Claim:
+    """That ours are the paper's, where both are said to be minima: less contradicts it, too."""
     pairs = _there(pairs)
     if len(pairs) < of:
         return unmeasured(says, len(pairs), of)
     more = [f"{name} ({ours:.4g} against {paper:.4g})" for name, paper, ours in pairs if ours > paper + 0.051]
     less = [f"{name} ({ours:.4g} against {paper:.4g})" for name, paper, ours in pairs if ours < paper - 0.051]
-    same = of - len(more) - len(less)
-    verdict = "contradicts" if more or (less and least) else "exceeds" if less else "holds"
-    why = ", ".join(more or less) + (
-        "; a proved minimum: what is printed is none of these files" if less and least else ""
-    )
-    return Claim(says, f"equal on {same} of {of}, less on {len(less)}", verdict, why)
+    why = [", ".join(more)] * bool(more)
+    why += [f"what is printed is no minimum here: {', '.join(less)}"] * bool(less)
+    text = f"equal on {of - len(more) - len(less)} of {of}, less on {len(less)}"
+    return Claim(says, text, "contradicts" if why else "holds", "; ".join(why))

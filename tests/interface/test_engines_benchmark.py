@@ -115,6 +115,18 @@ def test_the_authors_program_stands_beside_ours(tmp_path: Path, monkeypatch: pyt
     assert re.search(r"Its formulas have [\d.]+ times our variables and [\d.]+ times our clauses \(", page)
 
 
+def test_seconds_of_other_rows_or_machines_are_not_compared() -> None:
+    row = {"mean": "1", "most": "2", "minimal": "20", "length": "3", "explained": "20", "asked": "20", "machine": "one"}
+    pairs = {"iris": row, "wine": {**row, "asked": "paper"}, "sonar": {**row, "machine": "another"}}
+    found = {(name, "majority", "auto"): row for name in pairs}
+    found |= {(name, "majority", "authors"): {**other, "mean": "4"} for name, other in pairs.items()}
+    *_, table, told = rfxpl._compared(list(pairs), found, "authors")
+    assert "| iris |" in table
+    assert "| wine |" not in table
+    assert "4.0 for the mean (least 4.0)" in told
+    assert told.endswith("Not compared, since their rows or machines differ: wine, sonar.")
+
+
 ANCHOR = """
 class Cuts:
     def __init__(self, X):
