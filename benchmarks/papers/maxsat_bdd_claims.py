@@ -11,6 +11,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import itemgetter
 
 from benchmarks.harness import Row, geometric_mean, number
 from benchmarks.papers import maxsat_bdd as tables
@@ -35,19 +36,29 @@ Side = tuple[str, str]
 
 @dataclass(frozen=True)
 class Stored:
-    """The rows that stand: of tables 5 and 6 by set, depth and learner, of table 4 by label and learner."""
+    """The rows that stand: of tables 5 and 6 by set, depth and learner, of table 4 by label, learner and seeds."""
 
     crossed: Mapping[tuple[str, int, str], Row]
-    fewest: Mapping[tuple[str, str], Row]
+    fewest: Mapping[tuple[str, str, int], Row]
+    lacks: frozenset[tuple[str, str]]
+    """Labels and learners of table 4 of which a row is not measured."""
 
     @classmethod
     def of(cls, reading: Pass) -> Stored:
         """What a pass over all tables finds."""
         tables.table4(reading), tables.table5(reading), tables.table6(reading), tables.figure6(reading)
-        stored = [row for cell in reading.cells.values() if cell.stands and (row := cell.stored) is not None]
-        crossed = {(row["set"], int(row["depth"]), row["learner"]): row for row in stored if "depth" in row}
-        fewest = {(f"{row['set']}/{number(row['share']):.2f}", row["learner"]): row for row in stored if "share" in row}
-        return cls(crossed, fewest)
+        crossed, fewest, lacks = {}, {}, set()
+        for cell in reading.cells.values():
+            row = cell.stored if cell.stands else None
+            if "share" in cell.key:
+                label, learner = f"{cell.key['set']}/{cell.key['share']:.2f}", cell.key["learner"]
+                if row is None:
+                    lacks.add((label, learner))
+                else:
+                    fewest[label, learner, cell.key["runs"]] = row
+            elif row is not None:
+                crossed[row["set"], int(row["depth"]), row["learner"]] = row
+        return cls(crossed, fewest, frozenset(lacks))
 
     def value(self, name: str, depth: int, side: Side) -> float:
         """A figure of a learner; nan without a row."""
@@ -143,10 +154,14 @@ def maxsat_bdd_claims(reading: Pass) -> list[Claim]:
 def _encodings(stored: Stored) -> list[Claim]:
     """Table 4: BDD2 against BDD1, on the rows that both solve."""
     labels = list(published.TABLE_4_BDD2)
-    tried = [label for label in labels if (label, "BDD1") in stored.fewest and (label, "BDD2") in stored.fewest]
-    solved = [
-        label for label in tried if all(stored.fewest[label, which]["status"] == "done" for which in ("BDD1", "BDD2"))
-    ]
+    encodings = ("BDD1", "BDD2")
+    tried = [label for label in labels if not stored.lacks & {(label, which) for which in encodings}]
+    solved: dict[str, tuple[Row, Row]] = {}
+    """With the most seeds that both have solved."""
+    for label, _, runs in sorted(stored.fewest, key=itemgetter(2)):
+        one, two = (stored.fewest.get((label, which, runs)) for which in encodings)
+        if label in tried and one and two and one["status"] == two["status"] == "done":
+            solved[label] = one, two
     printed = [label for label in labels if published.TABLE_4_BDD1[label]["literals"] != "–"]
 
     def theirs(column: str, among: Iterable[str]) -> list[Pair]:
@@ -154,10 +169,7 @@ def _encodings(stored: Stored) -> list[Claim]:
         return [(label, number(two[label][column]), number(one[label][column])) for label in among if label in printed]
 
     def ours(column: str) -> list[Pair]:
-        return [
-            (label, number(stored.fewest[label, "BDD2"][column]), number(stored.fewest[label, "BDD1"][column]))
-            for label in solved
-        ]
+        return [(label, number(two[column]), number(one[column])) for label, (one, two) in solved.items()]
 
     protocol = f"CaDiCaL, {tables.FEWEST_LIMIT:g} s, else {tables.FEWEST_LONGER:g} s; in print Kissat, 20 hours"
     claims = []
