@@ -21,7 +21,7 @@ import numpy.typing as npt
 from benchmarks import cases, rivals
 from benchmarks.harness import Row, geometric_mean, markdown_table, number, seconds_text
 from benchmarks.papers import contree_published as published
-from benchmarks.papers.measuring import FINAL, Cell, Page, Pass, printed, seconds_cell
+from benchmarks.papers.measuring import FINAL, Cell, Page, Pass, decimals, described, printed, seconds_cell
 
 FIGURE_3_SETS = ("avila", "fault", "page", "rice")
 COUNTER = "depth_two_splits"
@@ -102,6 +102,15 @@ _TIMES = (
 # ------------------------------------------------------------------ tables 1 to 5
 
 
+_METHODS = {
+    "oct": "OCT",
+    "rs_oct": "RS-OCT",
+    "sat_shati": "SAT-Shati",
+    "quant_bnb": "Quant-BnB",
+    "no_d2": "ConTree, no D2",
+    "contree": "ConTree",
+}
+"""Columns of the paper's table 1."""
 RUNS, WITHOUT = 20, 3
 """How often the fits of table 1 are repeated, and those without the routine for depth two."""
 
@@ -116,25 +125,31 @@ def table1(
 ) -> Page:
     """Table 1: depth two, with and without the depth-two routine."""
     ours = partial(fits, reading, depth=2, limit=limit, learner="proofwood-engine")
-    rows, pairs = [], []
+    rows, pairs, differ = [], [], []
     for case in sets:
         plain = ours(case, variant="no depth-two routine", options={"depth_two": False}, runs=without)
         fast = ours(case, runs=runs)
         pairs.append((case, fast, plain))
-        paper = [
-            printed(published.TABLE_1, case, column)
-            for column in ("rs_oct", "sat_shati", "quant_bnb", "no_d2", "contree")
+        paper = [printed(published.TABLE_1, case, column) for column in _METHODS]
+        about = described(reading, case, [case])
+        size = {column: decimals(about[column], 0) for column in ("rows", "columns", "classes")}
+        differ += [
+            f"`{case}` has {ours} {column} (in print {theirs})"
+            for column, ours in size.items()
+            if (theirs := printed(published.TABLE_1, case, column)) not in ("–", ours) and ours != "–"
         ]
-        rows.append([case, *paper, _time(plain), _time(fast), _proof(fast)])
-    header = ("set", "RS-OCT (paper)", "SAT-Shati (paper)", "Quant-BnB (paper)", "ConTree, no D2 (paper)")
-    header += ("ConTree (paper)", "ours, no D2", "ours", "errors")
+        rows.append([case, *size.values(), *paper, _time(plain), _time(fast), _proof(fast)])
+    header = ("set", "rows", "columns", "classes", *(f"{name} (paper)" for name in _METHODS.values()))
+    header += ("ours, no D2", "ours", "errors")
     return Page(
         "Table 1: seconds at depth two, with and without the depth-two routine",
         (
             f"Seconds are CPU seconds of a search on one thread, without the checks of `fit`: means of {runs} runs, of "
             f"{without} without the routine. The paper's are means of 20 runs on another machine (Xeon E5-6448Y, "
-            "2.1 GHz, limit of four hours; RS-OCT on up to 8 threads); `> 4h` stands for its gaps at the limit, too.",
+            "2.1 GHz, limit of four hours; OCT and RS-OCT on up to 8 threads), with the gap at the limit in brackets; "
+            "OoM is out of memory.",
             markdown_table(header, rows),
+            *([f"Our files differ: {', '.join(differ)}."] if differ else []),
             *_gain_text(pairs),
         ),
     )
@@ -237,12 +252,12 @@ def table5(reading: Pass, *, sets: Sequence[str] = cases.QUANTBNB, limit: float 
         for depth in (2, 3, 4):
             found = fits(reading, case, depth, limit=limit)
             row += [printed(published.TABLE_5, case, f"contree_d{depth}"), _memory(found)]
-        row += [printed(published.TABLE_5, case, f"quant_bnb_d{depth}") for depth in (2, 3)]
+        row += [printed(published.TABLE_5, case, name) for name in ("quant_bnb_d2", "quant_bnb_d3", "sat_shati_d2")]
         rows.append(row)
     header = ["set"]
     for depth in (2, 3, 4):
         header += [f"ConTree d{depth} (paper)", f"ours d{depth}"]
-    header += ["Quant-BnB d2 (paper)", "Quant-BnB d3 (paper)"]
+    header += ["Quant-BnB d2 (paper)", "Quant-BnB d3 (paper)", "SAT-Shati d2 (paper)"]
     return Page("Table 5: peak memory in MB", (_MEGABYTES, markdown_table(header, rows)))
 
 
@@ -341,12 +356,13 @@ def table6(
     for case in sets:
         line = [case]
         for method in methods:
-            line += [printed(published.TABLE_6, case, columns[method]).replace("±", " ± "), _mean(found[case, method])]
-        lines.append(line)
+            line += [_of_paper(case, columns[method]), _mean(found[case, method])]
+        lines.append([*line, _of_paper(case, "guessed")])
     titles = {"cart": "CART", "streed": "optimal, 10 quantiles", "proofwood": "optimal, all thresholds"}
     header = ["set"]
     for method in methods:
         header += [f"{titles[method]} (paper)", f"{titles[method]}, measured here"]
+    header.append("optimal, guessed thresholds (paper)")
     text = (
         f"Accuracy in percent with its standard error over {splits} stratified 80/20 splits, depth at most "
         f"{max_depth}; each method tunes its size on {inner} 80/20 train-validation splits of the train part (CART the "
@@ -356,6 +372,10 @@ def table6(
         f"guessed thresholds are not measured. A fit may take {limit:g} s; the best tree at the limit counts."
     )
     return Page("Table 6: accuracy on held-out parts", (text, markdown_table(header, lines)))
+
+
+def _of_paper(case: str, column: str) -> str:
+    return printed(published.TABLE_6, case, column).replace("±", " ± ")
 
 
 def _mean(values: Sequence[float]) -> str:

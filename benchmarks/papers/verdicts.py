@@ -46,8 +46,11 @@ def shown(value: float) -> str:
 
 
 def figure(text: str) -> float:
-    """A figure in print: ``<0.1`` is 0.1 as a bound, and what a limit ended (``>4h``, ``TO``) is infinite."""
-    if text in (">4h", "TO"):
+    """A figure in print: ``<0.1`` is 0.1 as a bound, and what a limit ended is infinite.
+
+    A limit shows as ``>4h``, ``TO`` or ``OoM`` (of memory), or by the gap that it left, in brackets.
+    """
+    if text in (">4h", "TO", "OoM") or text.startswith("("):
         return math.inf
     return UpTo(text[1:]) if text.startswith("<") else number(text.replace("–", ""))
 
