@@ -149,7 +149,7 @@ def table1(
             "2.1 GHz, limit of four hours; OCT and RS-OCT on up to 8 threads), with the gap at the limit in brackets; "
             "OoM is out of memory.",
             markdown_table(header, rows),
-            *([f"Our files differ: {', '.join(differ)}."] if differ else []),
+            *([f"Other than in print: {', '.join(differ)}."] if differ else []),
             *_gain_text(pairs),
         ),
     )
