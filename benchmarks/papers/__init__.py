@@ -14,7 +14,13 @@ TINY, BITS = ("generated-tiny",), ("generated-bits",)
 
 _NATIVE, _ENGINES, _PAPERS = "src/proofwood/native", "src/proofwood/engines", "src/proofwood/papers"
 _EXPLAIN = tuple(f"src/proofwood/explain/{part}" for part in ("oracles", "search", "answers"))
-TREES = (f"{_NATIVE}/trees", f"{_NATIVE}/common", f"{_ENGINES}/trees")
+ALL_TREES = (f"{_NATIVE}/trees", f"{_NATIVE}/common", f"{_ENGINES}/trees")
+APART = (
+    *(f"{_ENGINES}/trees/{name}.py" for name in ("fair", "ratios", "near", "limited", "last_tests", "ordered")),
+    *(f"{_NATIVE}/trees/{task}" for task in ("fair", "near")),
+)
+"""What the search of one tree without constraints does not use."""
+TREES = (*ALL_TREES, *(f":!{path}" for path in APART))
 _SOLVERS = "src/proofwood/solvers"
 MINIMAL = (f"{_NATIVE}/minimal", f"{_NATIVE}/common", f"{_ENGINES}/minimal", f"{_PAPERS}/inferdt", _SOLVERS)
 BDD = (*TREES, f"{_NATIVE}/bdd", f"{_ENGINES}/bdd", f"{_PAPERS}/maxsat_bdd", _SOLVERS)
@@ -109,7 +115,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ),
     *_experiments(
         "beyond",
-        (*TREES, f"{_TASKS}/beyond_tasks.py"),
+        (*ALL_TREES, f"{_TASKS}/beyond_tasks.py"),
         **{
             name: (
                 partial(beyond.page, contest=one),

@@ -42,7 +42,7 @@ def first_change(commit: str, code: tuple[str, ...]) -> tuple[int, str] | None:
     Parameters
     ----------
     commit : of the row; empty if the row names none
-    code : folders and files, by their paths in the repository
+    code : folders and files, by their paths in the repository, and after ``:!`` those that do not count
 
     Returns
     -------

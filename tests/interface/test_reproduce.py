@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from pathlib import Path
 
 import pytest
 
 from benchmarks import cases, harness, reproduce
-from benchmarks.papers import EXPERIMENTS, contree, odd, odd_runs, rfxpl, rfxpl_anchor
+from benchmarks.papers import APART, EXPERIMENTS, contree, odd, odd_runs, rfxpl, rfxpl_anchor
 from benchmarks.papers.changes import first_change, meaning
 from benchmarks.papers.claims import CLAIMS
 from benchmarks.papers.measuring import Claim, Pass
@@ -29,7 +30,25 @@ def test_every_table_is_named_once() -> None:
     names = [(one.paper, one.name) for one in EXPERIMENTS]
     assert len(names) == len(set(names))
     assert {paper for paper, _ in names} == {"contree", "inferdt", "maxsat_bdd", "odd", "rfxpl", "beyond"}
-    assert all((harness.ROOT / path).exists() for one in EXPERIMENTS for path in one.code)
+    assert all((harness.ROOT / path.removeprefix(":!")).exists() for one in EXPERIMENTS for path in one.code)
+
+
+def test_the_search_of_one_tree_does_not_use_what_makes_no_row_of_it_stale() -> None:
+    apart = {(harness.ROOT / path).with_suffix("").relative_to(harness.ROOT / "src") for path in APART}
+    assert len(apart) == len(APART)
+    trees = harness.ROOT / "src/proofwood/engines/trees"
+    needed, read = [trees / f"{name}.py" for name in ("solve", "over_ranks", "front")], set()
+    while needed:
+        file = needed.pop()
+        read.add(file)
+        names = re.findall(r"(?:from|import) proofwood\.engines\.trees\.(\w+)", file.read_text(encoding="utf-8"))
+        needed += [path for name in names if (path := trees / f"{name}.py") not in read]
+    assert len(read) > 3
+    assert not {file.with_suffix("").relative_to(harness.ROOT / "src") for file in read} & apart
+    native = harness.ROOT / "src/proofwood/native"
+    including = [file for file in native.rglob("*.?pp") if re.search(r'"trees/(near|fair)/', file.read_text("utf-8"))]
+    assert including
+    assert {file.parent.relative_to(native).as_posix() for file in including} <= {"trees/near", "trees/fair"}
 
 
 def test_what_is_missing_is_measured_and_the_page_says_how_much_there_is(chosen: Chosen) -> None:
