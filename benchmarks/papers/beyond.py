@@ -167,7 +167,8 @@ NO_DEPTH = Contest(
     "no_depth",
     "A price of leaves and no depth",
     "Errors and a price of each leaf, as a share of the rows, least over trees of every depth; the size is the number "
-    "of leaves. The rivals are `FastSmallTreeClassifier` of imodels, whose search is compiled before, and gosdt.",
+    "of leaves. The rivals are `FastSmallTreeClassifier` of imodels, whose search is compiled before, and gosdt, "
+    "which takes 0/1 columns alone, with its own column for each threshold where there are numbers.",
     (OURS, "imodels", "gosdt"),
     [
         *(one for alpha in (0.02, 0.01, 0.005, 0.0025) for one in _cases("car", alpha=alpha)),

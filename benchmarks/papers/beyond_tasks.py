@@ -77,13 +77,20 @@ def no_depth(*, case: str, learner: str, alpha: float, seconds: float) -> Outcom
         leaves, bound, proved = model.n_leaves_, model.lowerbound_ * len(y), model.stop_reason_ == "optimal"
         predicted = model.predict(X)
     elif learner == "gosdt":
-        made = package("gosdt", "gosdt>=1.0.4").GOSDTClassifier
+        gosdt = package("gosdt", "gosdt>=1.0.4")
+        made = gosdt.GOSDTClassifier
+        # It takes 0/1 columns alone, and has a binarizer of its own, a column for each threshold.
+        tests = gosdt.NumericBinarizer().fit(X) if len(np.unique(X)) > 2 else None
+
+        def columns(rows: Array) -> npt.NDArray[np.bool_]:
+            return (rows if tests is None else tests.transform(rows)).astype(bool)
+
         asked = {"regularization": alpha, "allow_small_reg": True, "time_limit": math.ceil(seconds)}
         model, outcome = _measured(
-            lambda: made(regularization=0.1).fit(X[head].astype(bool), y[head]),
-            lambda: made(**asked).fit(X.astype(bool), y),
+            lambda: made(regularization=0.1).fit(columns(X[head]), y[head]),
+            lambda: made(**asked).fit(columns(X), y),
         )
-        predicted, leaves = model.trees_[0].predict(X), _leaves_of(model.trees_[0].tree)
+        predicted, leaves = model.trees_[0].predict(columns(X)), _leaves_of(model.trees_[0].tree)
         bound, proved = model.result_.lowerbound * len(y), model.result_.status.name == "CONVERGED"
     else:
         from proofwood import OptimalTreeClassifier

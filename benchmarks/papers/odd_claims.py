@@ -7,6 +7,8 @@ import statistics
 from collections.abc import Mapping
 from typing import Any
 
+from scipy.stats import spearmanr
+
 from benchmarks.harness import Row, number
 from benchmarks.papers import odd, odd_published
 from benchmarks.papers.measuring import Claim, Pass, mean
@@ -32,6 +34,10 @@ def odd_claims(reading: Pass) -> list[Claim]:
     says = [f"{100 * share:.0f} % of the runs are {what} ({limits})" for what, share in shares.items()]
     says.append(f"more runs are proved as alpha rises ({limits})")
     says.append(f"diagrams take an effort like that of trees: as many runs are proved ({limits})")
+    says.append(
+        f"training is difficult with many rows, and little more with many columns ({limits}; rank correlation over the "
+        "sets with the share of runs that are proved, for columns less than half of that for rows)"
+    )
     if len(found) < len(cells):
         claims = [unmeasured(one, len(found), len(cells)) for one in says]
     else:
@@ -41,7 +47,7 @@ def odd_claims(reading: Pass) -> list[Claim]:
             _share(one, ours[what] / tally.runs, share)
             for one, (what, share) in zip(says, shares.items(), strict=False)
         ]
-        claims += [_by_alpha(says[2], found), _by_skeleton(says[3], found)]
+        claims += [_by_alpha(says[2], found), _by_skeleton(says[3], found), _by_size(says[4], found)]
     return [*claims, *_accurate(reading, len(found), len(cells)), *_stable(reading), _balanced(reading)]
 
 
@@ -73,6 +79,19 @@ def _by_skeleton(says: str, found: Mapping[OneRun, Row]) -> Claim:
     least = min(share for name, share in shares.items() if name != "tree")
     ahead = least >= shares["tree"] - 5
     return Claim(says, told, "holds" if ahead else "contradicts", "" if ahead else "trees are proved more often")
+
+
+def _by_size(says: str, found: Mapping[OneRun, Row]) -> Claim:
+    shares = _proved(found, "case")
+    if len(set(shares.values())) == 1:
+        return Claim(says, "the share is the same on all sets", "contradicts", "all sets are as difficult")
+    sizes = {cell.case: (number(row["rows"]), number(row["features"])) for cell, row in found.items()}
+    rows, columns = (
+        float(spearmanr([sizes[case][at] for case in shares], list(shares.values())).statistic) for at in (0, 1)
+    )
+    holds = rows < 0 and abs(columns) < abs(rows) / 2
+    text = f"{rows:+.2f} with rows, {columns:+.2f} with columns, over {len(shares)} sets"
+    return Claim(says, text, "holds" if holds else "contradicts", "" if holds else text)
 
 
 def _accurate(reading: Pass, done: int, of: int) -> list[Claim]:

@@ -222,10 +222,26 @@ def runs(folder: Path, change: Changed = lambda row: row) -> list[Claim]:
     return list(odd_claims(Pass(folder)))
 
 
+@pytest.mark.parametrize(("many", "verdict"), [("rows", "holds"), ("features", "contradicts")])
+def test_what_makes_diagrams_difficult_follows_the_runs(many: str, verdict: str, tmp_path: Path) -> None:
+    sets = list(odd.PROTOCOL.sets)
+    other = "features" if many == "rows" else "rows"
+
+    def change(row: Row) -> Row:
+        at = sets.index(row["case"])
+        status = "optimal" if at < 20 or row["alpha"] == "1" else "feasible"
+        return {**row, many: str(100 + at), other: str(7 * at % 53), "status": status}
+
+    claim = runs(tmp_path, change)[4]
+    assert claim.verdict == verdict
+    assert f"-0.84 with {'rows' if many == 'rows' else 'columns'}" in claim.ours
+
+
 def test_what_is_said_of_diagrams_follows_the_runs(tmp_path: Path) -> None:
-    proved, improved, rises, effort, *others = runs(tmp_path)[:8]
+    proved, improved, rises, effort, sizes, *others = runs(tmp_path)[:9]
     assert [one.verdict for one in (proved, improved, rises, effort)] == ["exceeds", "exceeds", "holds", "holds"]
     assert proved.ours == "60 %"
+    assert (sizes.verdict, sizes.ours) == ("contradicts", "the share is the same on all sets")
     assert {one.verdict for one in others} == {"holds"}
     accurate = {one.says.rpartition(" splits (")[0]: one.ours for one in others}
     assert accurate["optimal diagrams and trees have comparable accuracy, univariate"].startswith("+0.00 points in the")
@@ -239,11 +255,11 @@ def test_what_is_said_of_diagrams_follows_the_runs(tmp_path: Path) -> None:
             return {**row, "test": "0.95", "n_splits": "2"}
         return {**row, "status": "feasible", "improved": "0"}
 
-    proved, improved, rises, effort, *others = runs(tmp_path, worse)[:8]
+    proved, improved, rises, effort, _, *others = runs(tmp_path, worse)[:9]
     assert (proved.verdict, proved.ours) == ("contradicts", "12 %")
     assert effort.why == "trees are proved more often"
     assert {one.verdict for one in others} == {"contradicts"}
-    trivial = runs(tmp_path, lambda row: {**row, "n_splits": "1"})[4:8]
+    trivial = runs(tmp_path, lambda row: {**row, "n_splits": "1"})[5:9]
     assert {(one.verdict, one.ours) for one in trivial} == {("not measured", "no set has models of two nodes or more")}
     lacking = runs(tmp_path, lambda row: {**row, "status": ""} if row["case"] == "iris" else row)
     assert lacking[0].ours == "2650 of 2700 rows are measured"
