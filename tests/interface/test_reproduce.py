@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import cases, harness, reproduce
-from benchmarks.papers import APART, EXPERIMENTS, contree, odd, odd_runs, rfxpl, rfxpl_anchor
+from benchmarks.papers import APART, EXPERIMENTS, Experiment, contree, odd, odd_runs, rfxpl, rfxpl_anchor
 from benchmarks.papers.changes import first_change, meaning
 from benchmarks.papers.claims import CLAIMS
 from benchmarks.papers.measuring import Claim, Pass
@@ -31,6 +31,13 @@ def test_every_table_is_named_once() -> None:
     assert len(names) == len(set(names))
     assert {paper for paper, _ in names} == {"contree", "inferdt", "maxsat_bdd", "odd", "rfxpl", "beyond"}
     assert all((harness.ROOT / path.removeprefix(":!")).exists() for one in EXPERIMENTS for path in one.code)
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda one: f"{one.paper}-{one.name}")
+def test_every_table_has_a_page_on_sets_that_need_no_files(experiment: Experiment, tmp_path: Path) -> None:
+    page = experiment.make(Pass(tmp_path), **experiment.generated)
+    assert page.title
+    assert page.blocks
 
 
 def test_the_search_of_one_tree_does_not_use_what_makes_no_row_of_it_stale() -> None:
