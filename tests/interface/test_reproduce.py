@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks import cases, harness, reproduce
 from benchmarks.papers import APART, EXPERIMENTS, Experiment, contree, odd, odd_runs, rfxpl, rfxpl_anchor
-from benchmarks.papers.changes import first_change, meaning
+from benchmarks.papers.changes import NO_FIGURE, first_change, git, meaning
 from benchmarks.papers.claims import CLAIMS
 from benchmarks.papers.measuring import Claim, Pass
 from benchmarks.papers.rfxpl_claims import rfxpl_claims
@@ -38,6 +38,22 @@ def test_every_table_has_a_page_on_sets_that_need_no_files(experiment: Experimen
     page = experiment.make(Pass(tmp_path), **experiment.generated)
     assert page.title
     assert page.blocks
+
+
+def test_a_commit_that_changes_no_figure_makes_no_row_stale(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = next(iter(NO_FIGURE))
+    if git("cat-file", "-t", name) is None:
+        pytest.skip("needs the history of the repository (git fetch --unshallow)")
+    code = ("src/proofwood/engines/trees/solve.py", ":!src/proofwood/engines/trees/fair.py")
+    assert all(git("cat-file", "-t", other) == "commit" for other in NO_FIGURE)
+    said = first_change(f"{name}^", code)
+    assert said is None or not said[1].startswith(name)
+    monkeypatch.setattr("benchmarks.papers.changes.NO_FIGURE", {})
+    first_change.cache_clear()
+    told = first_change(f"{name}^", code)
+    first_change.cache_clear()
+    assert told is not None
+    assert told[1].startswith(name)
 
 
 def test_the_search_of_one_tree_does_not_use_what_makes_no_row_of_it_stale() -> None:
